@@ -31,8 +31,8 @@ export const cloneHere: Work = async ({ rounds, profileFolder }): Promise<Findin
   const folder = temporaryFolder();
   ending.defer(() => removeFolder(folder));
   const server = ending.adopt(await startServer(profileFolder), (started) => started.stop());
-  const expected = { name: 'clones', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
-  const { projectId } = await server.call('POST', '/projects', expected);
+  const project = { name: 'clones', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
+  const { projectId } = await server.call('POST', '/projects', project);
   const repository = { provider: 'headgate', repositoryName: 'clones', providerParameters: {} };
   await server.call('POST', `/projects/${projectId}/repositories`, repository);
   const here = `http://token:${server.token}@127.0.0.1:${server.port}/git/${projectId}.git`;

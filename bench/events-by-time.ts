@@ -1,38 +1,30 @@
 /** Events of an account by time: with a million events, compared with an account that has a thousand. */
-import pg from 'pg';
+import type pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
-import { startLoadGenerator } from './load.ts';
 import { requestText } from './request.ts';
-import { type AccountOfBench, anotherAccount } from './second-account.ts';
-import { startServer } from './server-process.ts';
+import type { AccountOfBench } from './second-account.ts';
+import { few, many, openTwoAccounts } from './two-accounts.ts';
 import type { Work } from './work.ts';
 
-const many = 1_000_000;
-const few = 1_000;
 const connections = 16;
 /** A thousand events in this time, in both accounts, as in a busy account. */
 const thousandSeconds = 3_600;
 
 export const eventsByTime: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
-  const server = ending.adopt(await startServer(settings.profileFolder), (started) => started.stop());
-  const load = ending.adopt(await startLoadGenerator(), (generator) => generator.stop());
-  const [large, small] = [await anotherAccount(server, 'large'), await anotherAccount(server, 'small')];
-  const client = new pg.Client(server.connection);
-  await client.connect();
-  ending.defer(() => client.end());
-  const latest = new Date();
-  await fillEvents(client, large, latest, many);
-  await fillEvents(client, small, latest, few);
-  await client.query('vacuum analyze event');
+  const { server, load, large, small, latest, compared } = await openTwoAccounts(ending, {
+    settings,
+    connections,
+    table: 'event',
+    fill: fillEvents,
+  });
 
   const side = (name: string, { token }: AccountOfBench, from: Date): Side => {
     const range = `from=${from.toISOString()}&to=${new Date(latest.getTime() + 1_000).toISOString()}`;
     const requests = [requestText('GET', `/dpc/v1/events?${range}`, { token })];
     return { name, port: server.port, pid: server.pid, requests };
   };
-  const compared = { ...settings, connections, dataDirectory: server.dataDirectory };
   const hour = new Date(latest.getTime() - thousandSeconds * 1_000);
   const ever = new Date(latest.getTime() - (many / 1_000 + 1) * thousandSeconds * 1_000);
   const found: Finding[] = [];

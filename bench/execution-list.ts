@@ -1,15 +1,12 @@
 /** The list of executions with each filter: in an account with a million, compared with one that has a thousand. */
-import pg from 'pg';
+import type pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
-import { startLoadGenerator } from './load.ts';
 import { requestText } from './request.ts';
-import { type AccountOfBench, anotherAccount } from './second-account.ts';
-import { startServer } from './server-process.ts';
+import type { AccountOfBench } from './second-account.ts';
+import { openTwoAccounts } from './two-accounts.ts';
 import type { Work } from './work.ts';
 
-const many = 1_000_000;
-const few = 1_000;
 const most = 1.2;
 const connections = 8;
 /** As many executions as a page shows, in both accounts. They are the oldest. */
@@ -18,17 +15,12 @@ const projectIds = [1, 2, 3, 4].map((number) => `0198c2f4-5d1e-7c3a-9b42-0000000
 
 export const executionList: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
-  const server = ending.adopt(await startServer(settings.profileFolder), (started) => started.stop());
-  const load = ending.adopt(await startLoadGenerator(), (generator) => generator.stop());
-  const [large, small] = [await anotherAccount(server, 'large'), await anotherAccount(server, 'small')];
-  const client = new pg.Client(server.connection);
-  await client.connect();
-  ending.defer(() => client.end());
-  const latest = new Date();
-  await fillExecutions(client, large, latest, many);
-  await fillExecutions(client, small, latest, few);
-  await client.query('vacuum analyze pipeline_execution');
-  const compared = { ...settings, connections, dataDirectory: server.dataDirectory };
+  const { server, load, large, small, latest, compared } = await openTwoAccounts(ending, {
+    settings,
+    connections,
+    table: 'pipeline_execution',
+    fill: fillExecutions,
+  });
   const findings: Finding[] = [];
   const from = new Date(latest.getTime() - 300_000).toISOString();
   const queries = [

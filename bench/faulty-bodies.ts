@@ -8,7 +8,7 @@ const limitBytes = 8 * 1_048_576;
 const rounds = 3;
 const pauseMilliseconds = 5;
 
-const filled = (unit: string, before: string, after: string, bytes: number) =>
+const fillBody = (unit: string, before: string, after: string, bytes: number) =>
   before +
   Array(Math.floor((bytes - before.length - after.length) / (unit.length + 1)))
     .fill(unit)
@@ -17,12 +17,12 @@ const filled = (unit: string, before: string, after: string, bytes: number) =>
 const grid = '{"name":"g","type":"GRID","behaviour":"SHARED","value":{"columns":[],"rows":[';
 const row = (cell: string) => `[${Array(100).fill(cell).join(',')}]`;
 const kinds: ((bytes: number) => string)[] = [
-  (bytes) => filled(row('true'), grid, ']}}', bytes),
-  (bytes) => filled('[true]', grid, ']}}', bytes),
-  (bytes) => filled('{}', '{"value":[', ']}', bytes),
-  (bytes) => filled('"x"', '[', ']', bytes),
-  (bytes) => filled('7', grid, ']}}', bytes),
-  (bytes) => filled('[[],[],[],[],[],[],[],[],[],[]]', grid, ']}}', bytes),
+  (bytes) => fillBody(row('true'), grid, ']}}', bytes),
+  (bytes) => fillBody('[true]', grid, ']}}', bytes),
+  (bytes) => fillBody('{}', '{"value":[', ']}', bytes),
+  (bytes) => fillBody('"x"', '[', ']', bytes),
+  (bytes) => fillBody('7', grid, ']}}', bytes),
+  (bytes) => fillBody('[[],[],[],[],[],[],[],[],[],[]]', grid, ']}}', bytes),
 ];
 const sizes = [20_000, 40_000, 640_000, limitBytes];
 

@@ -162,8 +162,8 @@ async function run(order: Run): Promise<FleetRun> {
   const cpu = process.cpuUsage();
   const began = performance.now();
   const deaths = Promise.all([
-    noticed(order.token, (agent) => agent.connection.close()),
-    noticed(order.token, () => undefined),
+    measureNotice(order.token, (agent) => agent.connection.close()),
+    measureNotice(order.token, () => undefined),
   ]);
   await startAll(order);
   const [closed, silent] = await deaths;
@@ -210,7 +210,7 @@ function anyIdle(): Simulated {
 /**
  * Lets an agent die just after it sent a poll, the worst case. Returns the seconds until the status shows it.
  */
-async function noticed(token: string, die: (agent: Simulated) => void): Promise<number> {
+async function measureNotice(token: string, die: (agent: Simulated) => void): Promise<number> {
   const agent = anyIdle();
   agent.busy = true;
   await new Promise<void>((resolve) => {

@@ -64,7 +64,7 @@ export const permissionCheck: Work = async (settings) => {
 
 /** A caller with a role in the project only, which is the longest path through the check. */
 async function tokenOfViewer(server: MeasuredServer, projectId: string): Promise<string> {
-  const expected = { name: 'viewer', role: 'MEMBER', roles: [{ projectId, role: 'VIEWER' }] };
-  const { clientId, clientSecret } = await server.call('POST', '/credentials', expected);
+  const credential = { name: 'viewer', role: 'MEMBER', roles: [{ projectId, role: 'VIEWER' }] };
+  const { clientId, clientSecret } = await server.call('POST', '/credentials', credential);
   return tokenFor(server.port, String(clientId), String(clientSecret));
 }

@@ -23,12 +23,15 @@ export const projectDeletion: Work = async (settings) => {
   const others = await requestsOfOthers(server);
   await p99(server, load, others, secondsOfWarmUp);
   // The others are measured only during the deletion: later requests would hide its effect.
-  let window = await deleted(server, await largeProject(server, owner.accountId, 0));
+  let window = await measureDeletion(server, await largeProject(server, owner.accountId, 0));
   const [seconds, factors]: [number[], number[]] = [[], []];
   for (let round = 1; round <= settings.rounds; round++) {
     const projectId = await largeProject(server, owner.accountId, round);
     const quiet = await p99(server, load, others, window);
-    const [took, busy] = await Promise.all([deleted(server, projectId), p99(server, load, others, window)]);
+    const [took, busy] = await Promise.all([
+      measureDeletion(server, projectId),
+      p99(server, load, others, window),
+    ]);
     console.log(
       `  deleted in ${took.toFixed(2)} s; p99 of the other account ${busy.toFixed(1)} ms, before ${quiet.toFixed(1)} ms`,
     );
@@ -54,7 +57,7 @@ export const projectDeletion: Work = async (settings) => {
   ] satisfies Finding[];
 };
 
-async function deleted(server: MeasuredServer, projectId: string): Promise<number> {
+async function measureDeletion(server: MeasuredServer, projectId: string): Promise<number> {
   const began = performance.now();
   await server.call('DELETE', `/projects/${projectId}`);
   return (performance.now() - began) / 1_000;

@@ -64,7 +64,7 @@ const pieceBytes = 65_536;
 
 async function upload(order: UploadOrder): Promise<number> {
   const pieces = requestOf(order);
-  const socket = await opened(order.port);
+  const socket = await openSocket(order.port);
   const answered = answerOf(socket);
   const began = performance.now();
   for (const piece of pieces) {
@@ -78,7 +78,7 @@ async function upload(order: UploadOrder): Promise<number> {
   return milliseconds;
 }
 
-function opened(port: number): Promise<Socket> {
+function openSocket(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port });
     socket.setNoDelay(true);

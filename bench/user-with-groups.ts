@@ -40,8 +40,8 @@ export const userWithGroups: Work = async (settings) => {
 };
 
 async function tokenOfCredential(server: MeasuredServer, projectId: string): Promise<string> {
-  const expected = { name: 'viewer', role: 'MEMBER', roles: [{ projectId, role: 'VIEWER' }] };
-  const { clientId, clientSecret } = await server.call('POST', '/credentials', expected);
+  const credential = { name: 'viewer', role: 'MEMBER', roles: [{ projectId, role: 'VIEWER' }] };
+  const { clientId, clientSecret } = await server.call('POST', '/credentials', credential);
   return tokenFor(server.port, String(clientId), String(clientSecret));
 }
 
@@ -54,8 +54,8 @@ async function tokenOfUser(server: MeasuredServer, projectId: string): Promise<s
     if (isOfEnvironment) await server.call('POST', `/projects/${projectId}/environments`, { name });
     const ofEnvironment = { role: 'OPERATOR', projectId, environmentName: name };
     const ofOther = index < 30 ? { role: 'MEMBER' } : {};
-    const input = isOfEnvironment ? ofEnvironment : ofOther;
-    const role = index === 0 ? { role: 'VIEWER', projectId } : input;
+    const scope = isOfEnvironment ? ofEnvironment : ofOther;
+    const role = index === 0 ? { role: 'VIEWER', projectId } : scope;
     const group = await server.call('POST', '/groups', { displayName: `of ada ${index}`, ...role });
     await server.call('POST', `/groups/${String(group.groupId)}/members`, { userIds: [userId] });
   }

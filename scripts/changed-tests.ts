@@ -1,7 +1,7 @@
 /**
- * The test files that a change concerns: those that import a changed file, and those in its folder of a package. What the harness
- * of the server imports does not count, as that is the whole server: a test that reaches another slice only by HTTP is
- * left to `npm test`.
+ * The test files that a change concerns: those that import a changed file, and those in its folder of a package. What
+ * the harness of the server imports does not count, as that is the whole server: a test that reaches another slice only
+ * by HTTP is left to `npm test`.
  */
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';

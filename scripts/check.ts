@@ -68,15 +68,15 @@ async function run(name: string, args: string[]): Promise<boolean> {
   return passed;
 }
 
-const expected = process.argv.slice(2);
-const unknown = expected.filter((name) => !(name in checks));
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => !(name in checks));
 if (unknown.length > 0) {
   console.error(`There is no check '${unknown.join("', '")}'. There are: ${Object.keys(checks).join(', ')}.`);
   process.exit(1);
 }
 let failed = 0;
 for (const [name, args] of Object.entries(checks)) {
-  if (expected.length > 0 && !expected.includes(name)) continue;
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
   if (!(await run(name, args))) failed++;
 }
 process.exitCode = failed === 0 ? 0 : 1;

@@ -38,8 +38,8 @@ export function isLargeEnough({ freeBytes, memoryBytes, mount = '' }: MemoryFold
  * afterwards with all that tests left. With TMPDIR the caller chooses where it is.
  */
 export async function inRunFolder<Result>(work: () => Promise<Result>): Promise<Result> {
-  const input = process.env.TMPDIR;
-  const parent = input === undefined && hasMemoryFolder() ? MEMORY_FOLDER : tmpdir();
+  const usual = process.env.TMPDIR;
+  const parent = usual === undefined && hasMemoryFolder() ? MEMORY_FOLDER : tmpdir();
   removeAbandoned(parent);
   const folder = mkdtempSync(join(parent, PREFIX));
   // PostgreSQL, git and agents run as users of their own below this folder.
@@ -48,8 +48,8 @@ export async function inRunFolder<Result>(work: () => Promise<Result>): Promise<
   try {
     return await work();
   } finally {
-    if (input === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = input;
+    if (usual === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = usual;
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }

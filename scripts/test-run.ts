@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import type { OutputTurn } from './output-turns.ts';
 import type { TestTotals } from './test-totals.ts';
 
-/** A single test or hook that takes longer hangs; so does a whole run. A starved machine takes several times as long. */
+/**
+ * A single test or hook that takes longer hangs; so does a whole run. A starved machine takes several times as long.
+ */
 const ONE_TEST_MS = 600_000;
 const WHOLE_RUN_MS = 90 * 60_000;
 
@@ -45,7 +47,8 @@ export async function runTests({
         stdio: ['ignore', output === undefined ? 'inherit' : 'pipe', 'inherit'],
         // A group of its own, so that one signal ends it with all that it started.
         detached: true,
-        // The processes of a run share the compiled sources. Compiling took a fifth of the processor time of slice tests.
+        // The processes of a run share the compiled sources. Compiling took a fifth of the processor time of slice
+        // tests.
         env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...ownEnvironment(), ...environment },
       },
     );

@@ -41,20 +41,20 @@ export function selectTestFiles(
   tierOf: (file: string) => Tier,
 ): Record<Tier, string[]> {
   const named = files.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
-  if (named.length === 0) throw new Error(`No test file has ${quoted(parts)} in its path.`);
+  if (named.length === 0) throw new Error(`No test file has ${quoteParts(parts)} in its path.`);
   const selected: Record<Tier, string[]> = { unit: [], slices: [], acceptance: [] };
   for (const file of named.toSorted()) selected[tierOf(file)].push(file);
   for (const tier of TIERS) if (!tiers.includes(tier)) selected[tier] = [];
   if (TIERS.every((tier) => selected[tier].length === 0)) {
     const where = [...new Set(named.map(tierOf))].join(', ');
     throw new Error(
-      `No test file of the tier ${tiers.join(' or ')} has ${quoted(parts)} in its path; ` +
+      `No test file of the tier ${tiers.join(' or ')} has ${quoteParts(parts)} in its path; ` +
         `those that do are in: ${where}.`,
     );
   }
   return selected;
 }
 
-function quoted(parts: readonly string[]): string {
+function quoteParts(parts: readonly string[]): string {
   return parts.map((part) => `'${part}'`).join(' or ');
 }

@@ -108,7 +108,10 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, operation: Described
   return faults;
 }
 
-/** Rules that a schema cannot say: opaque cursors, one of several parameters, an order of times, addresses of repositories. */
+/**
+ * Rules that a schema cannot say: opaque cursors, one of several parameters, an order of times, addresses of
+ * repositories.
+ */
 const stricterThanSchema: ReadonlySet<string> = new Set([
   'listEvents',
   'listLineageEvents',

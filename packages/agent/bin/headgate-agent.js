@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command of the packed agent (scripts/pack-agent.ts puts the compiled program beside it). Plain JavaScript that any Node.js of the
-// last years reads, so that an old one is told what it lacks and not a syntax error.
+// The command of the packed agent (scripts/pack-agent.ts puts the compiled program beside it). Plain JavaScript that
+// any Node.js of the last years reads, so that an old one is told what it lacks and not a syntax error.
 import { readFileSync } from 'node:fs';
 
 const neededNode = 24;

@@ -103,10 +103,10 @@ export async function startFakeGoogleSecrets() {
     const form =
       /^\/v1\/projects\/north-4711\/secrets\/([\w-]{1,255})(\/versions\/latest:access|:addVersion)?$/;
     const [, name = '', action] = form.exec(url.pathname) ?? [];
-    const retained = secrets.get(name);
-    if (retained === undefined) return failed('NOT_FOUND', `Secret [${url.pathname}] not found.`);
-    if (method === 'POST' && action === ':addVersion') return add(retained, name, JSON.parse(body));
-    if (method === 'GET' && action !== undefined) return access(retained, name);
+    const secret = secrets.get(name);
+    if (secret === undefined) return failed('NOT_FOUND', `Secret [${url.pathname}] not found.`);
+    if (method === 'POST' && action === ':addVersion') return add(secret, name, JSON.parse(body));
+    if (method === 'GET' && action !== undefined) return access(secret, name);
     if (method !== 'DELETE') return failed('INVALID_ARGUMENT');
     secrets.delete(name);
     return { status: 200, body: {} };

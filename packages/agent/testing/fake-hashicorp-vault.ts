@@ -30,15 +30,15 @@ export async function startFakeHashicorpVault(token: string) {
     const match = /^\/v1\/team\/kv\/(data|metadata)\/(.+)$/.exec(decodeURIComponent(request.url ?? ''));
     if (match === null) return say(404, { errors: [] });
     const [, kind, name = ''] = match;
-    const retained = secrets.get(name);
-    const version = retained?.versions.length ?? 0;
+    const secret = secrets.get(name);
+    const version = secret?.versions.length ?? 0;
     if (kind === 'metadata' && request.method === 'DELETE') {
       secrets.delete(name);
       return say(204);
     }
     if (request.method === 'GET') {
-      const data = retained?.versions.at(-1);
-      if (retained === undefined) return say(404, { errors: [] });
+      const data = secret?.versions.at(-1);
+      if (secret === undefined) return say(404, { errors: [] });
       return say(data === null ? 404 : 200, { data: { data, metadata: { version } } });
     }
     beforeWrite?.();

@@ -88,10 +88,10 @@ export async function startFakeKeyVault() {
   };
 
   function act(method: string, name: string, body: string) {
-    const retained = secrets.get(name);
+    const secret = secrets.get(name);
     const found = { id: `https://${vault}/secrets/${name}/0123456789abcdef`, attributes: { enabled: true } };
     if (method === 'PUT') {
-      if (retained?.state === 'deleted') {
+      if (secret?.state === 'deleted') {
         const inner = 'ObjectIsDeletedButRecoverable';
         return failed({ status: 409, code: 'Conflict', inner });
       }
@@ -100,15 +100,15 @@ export async function startFakeKeyVault() {
       secrets.set(name, { value, state: 'live' });
       return { status: 200, body: { ...found, value } };
     }
-    if (retained === undefined || retained.state === 'deleted')
+    if (secret === undefined || secret.state === 'deleted')
       return failed({ status: 404, code: 'SecretNotFound' });
     if (method === 'DELETE') {
-      retained.state = 'deleted';
+      secret.state = 'deleted';
       return { status: 200, body: { ...found, recoveryId: `https://${vault}/deletedsecrets/${name}` } };
     }
-    if (retained.state === 'disabled')
+    if (secret.state === 'disabled')
       return failed({ status: 403, code: 'Forbidden', inner: 'SecretDisabled' });
-    return { status: 200, body: { ...found, value: retained.value } };
+    return { status: 200, body: { ...found, value: secret.value } };
   }
 
   const cloud = await startFakeCloud({ [directory]: serveDirectory, [vault]: serveVault });

@@ -52,19 +52,19 @@ export async function startFakeSecretsManager() {
 
   function act(action: string, { SecretId, Name, SecretString }: Record<string, string>): Answer {
     const name = SecretId ?? Name ?? '';
-    const retained = secrets.get(name);
+    const secret = secrets.get(name);
     const ok = (body: object = {}) => ({ status: 200, body: { ARN: arnOf(name), Name: name, ...body } });
     if (action === 'CreateSecret') {
-      if (retained !== undefined) return failed('ResourceExistsException');
+      if (secret !== undefined) return failed('ResourceExistsException');
       secrets.set(name, { text: SecretString ?? '', deleted: false });
       return ok();
     }
-    if (retained === undefined)
+    if (secret === undefined)
       return failed('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
-    if (retained.deleted) return failed('InvalidRequestException', deleting);
-    if (action === 'GetSecretValue') return ok({ SecretString: retained.text });
+    if (secret.deleted) return failed('InvalidRequestException', deleting);
+    if (action === 'GetSecretValue') return ok({ SecretString: secret.text });
     if (action === 'PutSecretValue') secrets.set(name, { text: SecretString ?? '', deleted: false });
-    if (action === 'DeleteSecret') retained.deleted = true;
+    if (action === 'DeleteSecret') secret.deleted = true;
     return ok();
   }
 

@@ -21,13 +21,13 @@ export interface TestPostgres {
 }
 
 export async function createTestPostgres(): Promise<TestPostgres> {
-  const input = process.env.HEADGATE_TEST_DATABASE_URL;
-  if (input === undefined)
+  const address = process.env.HEADGATE_TEST_DATABASE_URL;
+  if (address === undefined)
     throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests with `npm test`.');
-  const url = new URL(input);
+  const url = new URL(address);
   const name = `warehouse_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
-  const first = new pg.Client({ connectionString: input });
+  const first = new pg.Client({ connectionString: address });
   await first.connect();
   await first.query(`create role ${name} login password '${password}'`);
   await first.query(`create database ${name} owner ${name}`);
@@ -68,7 +68,7 @@ export async function createTestPostgres(): Promise<TestPostgres> {
     async drop() {
       await way.close();
       await admin.end();
-      const last = new pg.Client({ connectionString: input });
+      const last = new pg.Client({ connectionString: address });
       await last.connect();
       await last.query(`drop database ${name} with (force)`);
       await last.query(`drop role ${name}`);

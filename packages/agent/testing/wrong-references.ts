@@ -6,7 +6,7 @@ import { around, flow, one, output, script, type WrongPipeline } from './wrong-p
 const without = ({ 'main.orch.yaml': _, ...others }: Record<string, string>) => others;
 
 /** An assert-table whose check would have no effect. */
-const asserted = (parameters: object) =>
+const renderAssertion = (parameters: object) =>
   around({ type: 'assert-table', parameters: { tableName: 'effect', ...parameters } });
 const unread = (expression: string) =>
   around(
@@ -31,7 +31,7 @@ export const wrongReferences: WrongPipeline[] = [
   {
     what: 'a misspelled parameter of a check',
     code: 'misspelled-parameter',
-    files: asserted({ rowCountComparison: 'Equal To' }),
+    files: renderAssertion({ rowCountComparison: 'Equal To' }),
     says: /line 7, component "Bad": "rowCountComparison" is not a parameter of assert-table; did you mean "rowCountComparisonType"\?/,
   },
   {
@@ -65,19 +65,19 @@ export const wrongReferences: WrongPipeline[] = [
   {
     what: 'a number of rows without a comparator',
     code: 'invalid-parameter',
-    files: asserted({ rowCountValue: '5' }),
+    files: renderAssertion({ rowCountValue: '5' }),
     says: /line 7, component "Bad": "rowCountValue" is 5, but "rowCountComparisonType" is missing/,
   },
   {
     what: 'a number of rows with a comparator that is [Custom]',
     code: 'invalid-parameter',
-    files: asserted({ rowCountValue: '5', rowCountComparisonType: '[Custom]' }),
+    files: renderAssertion({ rowCountValue: '5', rowCountComparisonType: '[Custom]' }),
     says: /line 7, component "Bad": "rowCountValue" is 5, but/,
   },
   {
     what: 'a check of a table that must not exist',
     code: 'invalid-parameter',
-    files: asserted({ exists: 'No', rowCountValue: '5', rowCountComparisonType: 'Equal To' }),
+    files: renderAssertion({ exists: 'No', rowCountValue: '5', rowCountComparisonType: 'Equal To' }),
     says: /line 7, component "Bad": "exists" is No, but "rowCountValue" checks a table that exists/,
   },
   ...['Yess', 'Ye', 'NOT NULL'].map((word) => ({

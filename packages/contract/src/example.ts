@@ -1,7 +1,7 @@
 /**
- * One request and its answer for each operation, as the OpenAPI document and the reference show them. The file is what a real server
- * answered: a test of the server sends every request and compares (`npm run generate` records them again). Identifiers and secrets in it are
- * stand-ins.
+ * One request and its answer for each operation, as the OpenAPI document and the reference show them. The file is what
+ * a real server answered: a test of the server sends every request and compares (`npm run generate` records them
+ * again). Identifiers and secrets in it are stand-ins.
  */
 import recorded from './examples.json' with { type: 'json' };
 
@@ -17,7 +17,9 @@ export interface PublishedExample {
   answer: { status: number; headers?: Record<string, string>; body?: unknown };
 }
 
-/** The server that answered when they were recorded; a document of another server shows that one's address in its place. */
+/**
+ * The server that answered when they were recorded; a document of another server shows that one's address in its place.
+ */
 const recordedAt = 'http://127.0.0.1:8080';
 
 /** By the operation's id. */

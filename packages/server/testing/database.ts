@@ -98,10 +98,10 @@ async function administer(work: (client: pg.Client) => Promise<unknown>): Promis
 }
 
 function renderAddress(database: string): string {
-  const input = process.env.HEADGATE_TEST_DATABASE_URL;
-  if (input === undefined)
+  const address = process.env.HEADGATE_TEST_DATABASE_URL;
+  if (address === undefined)
     throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests with `npm test`.');
-  const url = new URL(input);
+  const url = new URL(address);
   url.pathname = `/${database}`;
   return url.href;
 }

@@ -1,7 +1,10 @@
 /** Projects whose branches are published, for tests. */
-import type { DeliveryRule, Page, Repository } from '@headgate/contract';
+import type { AccountEventItem, DeliveryRule, Page, Repository } from '@headgate/contract';
 import { createGitWork } from '../src/delivery/git-delivery/index.ts';
+import type { Account } from './account.ts';
+import { associate, host } from './associated-project.ts';
 import type { Client } from './client.ts';
+import type { GitHost } from './git-host.ts';
 import type { TestServer } from './open-server.ts';
 import { smallPipeline, type TestProject } from './project.ts';
 import { doDueWork } from './server-work.ts';
@@ -65,3 +68,32 @@ export async function listVersions(
   const path = `${project.path}/artifacts?environmentName=${environmentName}`;
   return (await client.get<Page<Version>>(path)).body.results;
 }
+
+/** Projects of an account, with repositories of another host and hosted here. */
+export function createDeliveryScene({ admin, project: create }: Account, gitHost: GitHost) {
+  let repositories = 0;
+  return {
+    async arrange() {
+      const project = await create();
+      repositories += 1;
+      const repository = gitHost.addRepository(`acme/r${repositories}.git`, { writers: ['t0ken'] });
+      await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't0ken' });
+      return { project, repository };
+    },
+    async arrangeHosted(): Promise<TestProject> {
+      const project = await create();
+      await host(admin, project);
+      return project;
+    },
+    names: async (project: TestProject, environmentName = 'dev') =>
+      (await listVersions(admin, project, environmentName)).map(({ versionName }) => versionName),
+    async readEvents(project: TestProject, eventName: string): Promise<AccountEventItem[]> {
+      const page = await admin.get<Page<AccountEventItem>>(
+        `/events?after=oldest&eventName=${eventName}&projectId=${project.projectId}&limit=100`,
+      );
+      return page.body.results;
+    },
+  };
+}
+
+export const short = (commit: string): string => commit.slice(0, 12);

@@ -147,8 +147,8 @@ export function fillRepository({ folder, git }: HostedOnHost): void {
 
 /** The refs of a repository, as `id name`. */
 export function listRefs({ git }: HostedOnHost, ...prefixes: string[]): string[] {
-  const expected = prefixes.length === 0 ? ['refs/heads', 'refs/tags'] : prefixes;
-  return git('for-each-ref', '--format=%(objectname) %(refname)', ...expected)
+  const roots = prefixes.length === 0 ? ['refs/heads', 'refs/tags'] : prefixes;
+  return git('for-each-ref', '--format=%(objectname) %(refname)', ...roots)
     .trim()
     .split('\n');
 }

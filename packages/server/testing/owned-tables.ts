@@ -13,7 +13,8 @@ export interface OwnedTable {
 /**
  * Events outlive their project, and so do groups: only the role that they give there ends. A webhook of a
  * deleted project says that no more events match. The folder of a hosted repository is kept for 30 days.
- * Agents ask which environments are deleted. What a project has consumed is still paid for. Where the turns of an agent stand is tidied at its next hello.
+ * Agents ask which environments are deleted. What a project has consumed is still paid for. Where the turns of an agent
+ * stand is tidied at its next hello.
  */
 const outliving = [
   'event',

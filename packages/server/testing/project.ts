@@ -14,8 +14,8 @@ export async function createProjectWith(
   admin: Client,
   name = `project ${randomUUID()}`,
 ): Promise<TestProject> {
-  const expected = { name, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
-  const { projectId } = (await admin.post<{ projectId: string }>('/projects', expected)).body;
+  const project = { name, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
+  const { projectId } = (await admin.post<{ projectId: string }>('/projects', project)).body;
   const path = `/projects/${projectId}`;
   for (const name of environmentNames) await admin.post(`${path}/environments`, { name });
   return { projectId, path };

@@ -50,10 +50,10 @@ export async function createWebhookScene(
   const { admin } = account;
   const { path: project } = await account.project();
   const receiver = await startReceiver();
-  const expected = { name: 'hook', url: receiver.url, eventNames: ['variable-created'], ...options.wanted };
+  const webhook = { name: 'hook', url: receiver.url, eventNames: ['variable-created'], ...options.wanted };
   const made = await (options.owner ?? admin).post<{ webhookId: string; secret: string }>(
     '/webhooks',
-    expected,
+    webhook,
   );
   if (made.status !== 201) throw new Error(made.text);
   const path = `/webhooks/${made.body.webhookId}`;

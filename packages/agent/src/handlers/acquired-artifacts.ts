@@ -13,7 +13,7 @@ export interface AcquiredArtifacts {
   release(): void;
 }
 
-interface Wanted {
+interface ArtifactFiles {
   digest: string;
   ignored: readonly IgnoredPipeline[] | undefined;
 }
@@ -31,7 +31,7 @@ export async function acquireArtifacts(
   const release = () => {
     for (const each of held) each.release();
   };
-  async function acquire({ digest, ignored = [] }: Wanted): Promise<PlacedArtifact> {
+  async function acquire({ digest, ignored = [] }: ArtifactFiles): Promise<PlacedArtifact> {
     const artifact = await cache.acquire(work.projectId, digest, signal);
     held.push(artifact);
     const { folder, index } = artifact;
@@ -50,7 +50,7 @@ export async function acquireArtifacts(
 
 async function placeShared(
   chosen: SharedArtifact,
-  acquire: (expected: Wanted) => Promise<PlacedArtifact>,
+  acquire: (expected: ArtifactFiles) => Promise<PlacedArtifact>,
   signal: AbortSignal,
 ): Promise<PlacedShared> {
   const { sharedPipelineIdPrefix: prefix, requestedVersionName, versionName = '', artifactDigest } = chosen;

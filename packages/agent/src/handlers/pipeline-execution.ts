@@ -24,7 +24,7 @@ import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
 import { describeTestRefusal, describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
 
-/** The last one is free unless many branches of the run use the warehouse. */
+/** The last connection is free unless many branches of the run use the warehouse. */
 const lineageSession = sessionLimit - 1;
 
 export interface PipelineExecutionDependencies {

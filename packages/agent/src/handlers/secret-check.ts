@@ -9,7 +9,7 @@ export interface SecretCheckDependencies {
   vaults: Vaults;
 }
 
-type Checked = CheckedSecrets[number];
+type SecretState = CheckedSecrets[number];
 
 /** Concurrent requests. Vaults throttle clients with more. */
 const concurrency = 5;
@@ -48,7 +48,7 @@ async function check(
   vaults: Vaults,
   { secretName, secretKey, ...place }: SecretCoordinates,
   signal: AbortSignal,
-): Promise<Checked> {
+): Promise<SecretState> {
   const vault = vaults.find(place);
   if (vault === undefined) return { finding: 'NO_SUCH_VAULT', message: 'this agent has no such vault' };
   try {

@@ -160,7 +160,7 @@ export function createConversation(
           requireJson(message.variables);
           return options.onVariables(message.variables);
         case 'interrupt':
-          return open.get(message.asked)?.abort();
+          return open.get(message.questionId)?.abort();
         case 'script-answer':
         case 'script-refusal':
           return scripts.settle(message);

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { MessageChannel } from 'node:worker_threads';
-import { createKeptBetweenRuns } from '../engine/ports/kept-between-runs.ts';
+import { createRunCaches } from '../engine/ports/run-caches.ts';
 import type { FromRun, RunStart } from '../engine/ports/run-messages.ts';
 import { listenForRuns } from '../engine/process/process-of-runs.ts';
 
@@ -74,7 +74,7 @@ function mustFail(act: () => unknown): void {
   throw new Error('this was possible');
 }
 
-await listenForRuns(createKeptBetweenRuns(), (start, run) => {
+await listenForRuns(createRunCaches(), (start, run) => {
   for (const { name, value } of start.request.variables) {
     if (name === 'fault') faults[String(value)]?.(start, run);
   }

@@ -17,9 +17,9 @@ import { followSignals } from '../followed-signals.ts';
 import type { RunOptions } from './run-options.ts';
 
 export interface RunConnectors {
-  open(request: Questions['connector-open']['asked']): Promise<number>;
+  open(request: Questions['connector-open']['question']): Promise<number>;
   fetch(
-    request: Questions['connector-page']['asked'],
+    request: Questions['connector-page']['question'],
     interrupt: AbortSignal,
   ): Promise<Questions['connector-page']['answer']>;
   close(call: number): void;

@@ -241,9 +241,8 @@ class Pool implements RunPool {
   /** Starts what is missing: one process for each waiting run, and the spares. */
   #fill(): void {
     if (this.#isClosed) return;
-    const expected = this.#waiting.filter(({ isImpatient }) => isImpatient).length + this.#bounds.spares;
-    while (this.#starting < startsAtOnce && this.#starting + this.#spares.length < expected)
-      void this.#start();
+    const target = this.#waiting.filter(({ isImpatient }) => isImpatient).length + this.#bounds.spares;
+    while (this.#starting < startsAtOnce && this.#starting + this.#spares.length < target) void this.#start();
   }
 
   async #start(): Promise<void> {

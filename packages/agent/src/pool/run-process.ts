@@ -2,6 +2,8 @@
  * One process of runs. It has its own process group and a memory limit, no network, and after its start no
  * right to files. It does one run at a time, all of one environment.
  */
+
+import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
@@ -17,8 +19,26 @@ import type {
 } from '../engine/ports/run-messages.ts';
 import type { RetirementBounds } from './bounds.ts';
 import { type Conversation, createConversation } from './conversation.ts';
-import { hasChildren, readMegabytes } from './process-status.ts';
 import type { RunOptions } from './run-options.ts';
+
+/** Resident memory, without the code of Node.js, which all processes share. */
+function readMegabytes(pid: number | undefined): number {
+  try {
+    const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number);
+    return ((resident - shared) * 4_096) / 1_048_576;
+  } catch {
+    return 0;
+  }
+}
+
+/** Whether its main thread has started a process that lives. */
+function hasChildren(pid: number | undefined): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim() !== '';
+  } catch {
+    return false;
+  }
+}
 
 export interface RunProcessSettings {
   /** The bundle of its code. */

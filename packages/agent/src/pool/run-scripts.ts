@@ -27,7 +27,7 @@ interface Waiting {
 /** Messages to the scripts' engine, without the number of the run. */
 type ToScript =
   | { type: 'script-line'; script: number; stream: ScriptStream; line: string }
-  | { type: 'script-request'; script: number; request: number; asked: SentRequest };
+  | { type: 'script-request'; script: number; request: number; question: SentRequest };
 
 export function createRunScripts(start: StartScript, send: (message: ToScript) => void): RunScripts {
   const closing = new AbortController();
@@ -36,10 +36,10 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
   let lastRequest = 0;
 
   function ask(script: number, asked: SentRequest): Promise<string> {
-    const request = ++lastRequest;
+    const requestId = ++lastRequest;
     return new Promise((resolve, reject) => {
-      waiting.set(request, { resolve, reject });
-      send({ type: 'script-request', script, request, asked });
+      waiting.set(requestId, { resolve, reject });
+      send({ type: 'script-request', script, request: requestId, question: asked });
     });
   }
 

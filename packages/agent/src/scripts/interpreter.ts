@@ -48,10 +48,10 @@ async function askPython(path: string): Promise<{ version: string; folders: stri
     env: {},
   });
   const { version, prefixes } = JSON.parse(stdout) as { version: string; prefixes: string[] };
-  const expected = [
+  const folders = [
     ...prefixes,
     ...prefixes.map((prefix) => realpathSync(prefix)),
     dirname(realpathSync(path)),
   ];
-  return { version, folders: [...new Set(expected)].filter((folder) => !alwaysOrNeverShown.test(folder)) };
+  return { version, folders: [...new Set(folders)].filter((folder) => !alwaysOrNeverShown.test(folder)) };
 }

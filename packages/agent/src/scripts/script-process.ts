@@ -56,7 +56,7 @@ export async function runScript(
     const refusal = findRefusal(line);
     if (refusal !== undefined) refusals.add(refusal);
   };
-  // What is printed before the script begins says why the sandbox cannot be built.
+  // Lines before the script begins say why the sandbox cannot be built.
   const early: [ScriptStream, string][] = [];
   const flushEarly = () => {
     for (const [stream, line] of early.splice(0)) events.onLine(stream, line);

@@ -189,13 +189,13 @@ function createTokenSource(options: ControlPlaneOptions) {
       if (current && now() < current.renewAt) return current.token;
       signal.throwIfAborted();
       const renewed = renewOnce();
-      const input = Promise.withResolvers<never>();
+      const aborted = Promise.withResolvers<never>();
       const giveUp = () => {
         forget(renewed);
-        input.reject(signal.reason);
+        aborted.reject(signal.reason);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      return Promise.race([renewed, input.promise]).finally(() =>
+      return Promise.race([renewed, aborted.promise]).finally(() =>
         signal.removeEventListener('abort', giveUp),
       );
     },

@@ -20,7 +20,7 @@ export interface DeletedEnvironmentsOptions {
   log: Log;
 }
 
-type Deleted = DeletedEnvironments['deleted'][number];
+type DeletedEnvironment = DeletedEnvironments['deleted'][number];
 
 const everyMilliseconds = 60_000;
 
@@ -52,7 +52,7 @@ export async function removeDeleted(options: DeletedEnvironmentsOptions, signal:
   const ids = projects.filter((name) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name));
   for (let from = 0; from < ids.length; from += askedProjectLimit) {
     const projectIds = ids.slice(from, from + askedProjectLimit);
-    let after: Pick<Deleted, 'projectId' | 'environmentName'> | undefined;
+    let after: Pick<DeletedEnvironment, 'projectId' | 'environmentName'> | undefined;
     do {
       const { deleted, isCut } = await controlPlane.deletedEnvironments(
         { projectIds, ...(after === undefined ? {} : { after }) },
@@ -65,10 +65,10 @@ export async function removeDeleted(options: DeletedEnvironmentsOptions, signal:
   }
 }
 
-/** The generations of a deleted environment of which there is something here. */
+/** The generations of a deleted environment that have data here. */
 async function listPlaces(
   folders: Folders,
-  { projectId, environmentName, generation }: Deleted,
+  { projectId, environmentName, generation }: DeletedEnvironment,
 ): Promise<EnvironmentPlace[]> {
   const databases = (await list(join(folders.databases, projectId))).map((name) =>
     name.replace(/\.duckdb(?:\.wal)?$/, ''),

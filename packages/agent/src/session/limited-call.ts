@@ -24,9 +24,9 @@ export async function callWithin<T>(
     return await call(bounded.signal);
   } finally {
     release();
-    over.abort(outcome);
+    over.abort(endOfCall);
   }
 }
 
 /** A reason that is made once: making an error for each call takes time. */
-const outcome = new Error('the call has ended');
+const endOfCall = new Error('the call has ended');

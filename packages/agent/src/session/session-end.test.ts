@@ -1,37 +1,19 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { FakeServer, testCredential } from '../../testing/fake-server.ts';
-import type { Handler, WorkContext } from '../handlers/handler.ts';
-import { createLog } from '../log.ts';
-import { createControlPlane } from './control-plane.ts';
-import { Session } from './session.ts';
+import { FakeServer } from '../../testing/fake-server.ts';
+import { openSession, type SessionOptions, waitForKill } from '../../testing/open-session.ts';
+import type { Handler } from '../handlers/handler.ts';
+import type { Session } from './session.ts';
 
 const artifactDigest = 'a'.repeat(64);
-const quiet = createLog({ level: 'error', write: () => undefined });
-
-/** Settles when the work is killed. */
-function killed(context: WorkContext): Promise<void> {
-  return new Promise((resolve) => context.kill.addEventListener('abort', () => resolve()));
-}
 
 describe('the end of a session of the agent', () => {
   let server: FakeServer;
   let session: Session;
   let running: Promise<'stopped' | 'restart'>;
 
-  function connect(handler: Handler, options: { concurrency?: number; shutdownSeconds?: number } = {}): void {
-    session = new Session({
-      controlPlane: createControlPlane({ serverUrl: server.url, ...testCredential }),
-      handlers: { 'pipeline-execution': handler },
-      instanceId: randomUUID(),
-      agentVersion: '0',
-      concurrency: options.concurrency ?? 2,
-      shortConcurrency: 10,
-      shutdownSeconds: options.shutdownSeconds ?? 2,
-      log: quiet,
-    });
-    running = session.run();
+  function connect(handler: Handler, options: SessionOptions = {}): void {
+    ({ session, running } = openSession(server, handler, options));
   }
 
   beforeEach(async () => {
@@ -51,7 +33,7 @@ describe('the end of a session of the agent', () => {
       if (work.payload.environmentName === 'started') context.reportStarted();
       count += 1;
       if (count === 2) held();
-      await killed(context);
+      await waitForKill(context);
       return { status: 'SUCCESS' };
     });
     const fresh = server.work(server.enqueue({ artifactDigest, environmentName: 'fresh' }));
@@ -113,7 +95,7 @@ describe('the end of a session of the agent', () => {
   it('stops within the shutdown time even while it waits to restart', async () => {
     connect(async (_work, context) => {
       context.reportStarted();
-      await killed(context);
+      await waitForKill(context);
       return { status: 'SUCCESS' };
     });
     const workId = server.enqueue({ artifactDigest });

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Step } from '@headgate/contract';
-import { FakeServer, testCredential } from '../../testing/fake-server.ts';
-import type { Handler, WorkContext } from '../handlers/handler.ts';
-import { createLog } from '../log.ts';
-import { createControlPlane } from './control-plane.ts';
-import { Session } from './session.ts';
+import { FakeServer } from '../../testing/fake-server.ts';
+import { openSession, type SessionOptions, waitForKill } from '../../testing/open-session.ts';
+import type { Handler } from '../handlers/handler.ts';
+import type { Session } from './session.ts';
 
 const artifactDigest = 'a'.repeat(64);
-const quiet = createLog({ level: 'error', write: () => undefined });
 
 function step(name: string, message?: string): Step {
   return {
@@ -23,28 +21,13 @@ function step(name: string, message?: string): Step {
   };
 }
 
-/** Settles when the work is killed. */
-function killed(context: WorkContext): Promise<void> {
-  return new Promise((resolve) => context.kill.addEventListener('abort', () => resolve()));
-}
-
 describe('a session of the agent', () => {
   let server: FakeServer;
   let session: Session;
   let running: Promise<'stopped' | 'restart'>;
 
-  function connect(handler: Handler, options: { concurrency?: number; shutdownSeconds?: number } = {}): void {
-    session = new Session({
-      controlPlane: createControlPlane({ serverUrl: server.url, ...testCredential }),
-      handlers: { 'pipeline-execution': handler },
-      instanceId: randomUUID(),
-      agentVersion: '0',
-      concurrency: options.concurrency ?? 2,
-      shortConcurrency: 10,
-      shutdownSeconds: options.shutdownSeconds ?? 2,
-      log: quiet,
-    });
-    running = session.run();
+  function connect(handler: Handler, options: SessionOptions = {}): void {
+    ({ session, running } = openSession(server, handler, options));
   }
 
   beforeEach(async () => {
@@ -172,7 +155,7 @@ describe('a session of the agent', () => {
   it('kills work at a forced cancel and reports CANCELLED, whatever the handler returns', async () => {
     connect(async (_work, context) => {
       context.reportStarted();
-      await killed(context);
+      await waitForKill(context);
       return { status: 'SUCCESS' };
     });
     const workId = server.enqueue({ artifactDigest });
@@ -185,7 +168,7 @@ describe('a session of the agent', () => {
     const { promise: exit, resolve: end } = Promise.withResolvers<void>();
     connect(async (_work, context) => {
       context.reportStarted();
-      await killed(context);
+      await waitForKill(context);
       end();
       return { status: 'SUCCESS' };
     });
@@ -303,7 +286,7 @@ describe('a session of the agent', () => {
       context.reportStarted();
       if (work.payload.environmentName === 'odd') {
         context.step({ ...step('odd'), stepId: 'no uuid' });
-        await killed(context);
+        await waitForKill(context);
       }
       return { status: 'SUCCESS' };
     });

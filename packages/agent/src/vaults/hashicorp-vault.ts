@@ -14,7 +14,7 @@ export interface HashicorpVaultOptions {
 }
 
 type Members = Record<string, unknown>;
-interface Found {
+interface SecretVersion {
   /** Undefined if the latest version was deleted. */
   members: Members | undefined;
   version: number;
@@ -58,7 +58,7 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
     }
   }
 
-  async function find(name: string, signal: AbortSignal): Promise<Found> {
+  async function find(name: string, signal: AbortSignal): Promise<SecretVersion> {
     const { status, answer } = await call('GET', 'data', name, signal);
     if (status !== 200 && status !== 404) throw createVaultError(status, vaultName);
     const { data, metadata } = answer.data ?? {};

@@ -23,9 +23,9 @@ export interface ScratchRequest {
 }
 
 /**
- * `open`, `enter-scratch`, `execute`, `query`, `read` and `close` are answered with their id; the others are not. The first
- * of a connection opens it; `open` also checks that the database works. `enter-scratch` is before all statements. A
- * number is not used again after its end, which is `close`, or `leave` if no statement runs or waits.
+ * `open`, `enter-scratch`, `execute`, `query`, `read` and `close` are answered with their id; the others are not. The
+ * first of a connection opens it; `open` also checks that the database works. `enter-scratch` is before all statements.
+ * A number is not used again after its end, which is `close`, or `leave` if no statement runs or waits.
  */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }

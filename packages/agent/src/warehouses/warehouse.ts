@@ -1,8 +1,8 @@
 /**
  * The databases in which runs execute SQL. A kind of warehouse is a file with a driver, listed in `registry.ts`: a
  * `WarehouseDriver` for the embedded one, which keeps a database for each environment, or a `ServedDriver` for one that
- * is reached over the network. A run has a connection for each of its sessions. `testing/warehouse-conformance.ts` says what
- * connections of all kinds have in common.
+ * is reached over the network. A run has a connection for each of its sessions. `testing/warehouse-conformance.ts` says
+ * what connections of all kinds have in common.
  */
 
 import type { Secret, SecretCoordinates, WarehouseConnectionValues } from '@headgate/contract';

@@ -84,9 +84,9 @@
  *   - Lines of the log are numbered in the order in which the run prints them, and sent with a report of
  *     steps. A line of a step that the server does not know is not kept. Variables are sent once for each
  *     pipeline of the run.
- *   - `lineage` is what steps that succeeded read and wrote, sent once for each step, with the report that says that the
- *     step succeeded or an earlier one: the end of a pipeline has the lineage that arrived before. Repeated lineage of a
- *     step counts once.
+ *   - `lineage` is what steps that succeeded read and wrote, sent once for each step, with the report that says that
+ *     the step succeeded or an earlier one: the end of a pipeline has the lineage that arrived before. Repeated lineage
+ *     of a step counts once.
  *   - `restart` of a step is what a restart of the execution needs to know of it. `restart` of claimed work is
  *     the plan of such a restart; only an instance with the ability `restarted-execution` gets it.
  *   - `schedule` of an execution is the schedule that it is a run of, with its logical time: `sysvar.schedule`.

@@ -4,7 +4,8 @@
  * - **dataset**: a table or view of the warehouse, a file, or an endpoint of an API. Its name is stable: the same place
  *   has the same name in every step, run and project of an environment.
  * - **derived column**: a column of an output with the fields of the inputs that its values come from.
- * - **deciding field**: a field that no value comes from; it decides which rows are written (a filter, a join, a group).
+ * - **deciding field**: a field that no value comes from; it decides which rows are written (a filter, a join, a
+ *   group).
  * - **gap**: why something is missing, such as SQL that could not be analyzed.
  */
 import { type Static, Type } from 'typebox';
@@ -84,7 +85,8 @@ export const StepLineage = Type.Object({
   gaps: Type.Optional(Type.Array(DatasetText, { maxItems: lineageGapsLimit })),
 });
 /**
- * Of a step that succeeded, sent once, with the report that says so or an earlier one. At most `lineageColumnInputsLimit` column inputs and deciding fields, and
- * `lineageColumnsLimit` columns and fields, in the whole step; the agent leaves out what is beyond, and says so in `gaps`.
+ * Of a step that succeeded, sent once, with the report that says so or an earlier one. At most
+ * `lineageColumnInputsLimit` column inputs and deciding fields, and `lineageColumnsLimit` columns and fields, in the
+ * whole step; the agent leaves out what is beyond, and says so in `gaps`.
  */
 export type StepLineage = Static<typeof StepLineage>;

@@ -15,7 +15,7 @@ export interface Parameter {
   example?: unknown;
 }
 
-/** What is sent to every POST of the management API, beside what the operation declares. */
+/** The headers of every POST of the management API, besides those that the operation declares. */
 export const idempotencyKey = {
   name: 'Idempotency-Key',
   description:
@@ -96,7 +96,7 @@ export function sharedParameters(all: readonly Parameter[]) {
       const parameter = uses.find(({ example }) => example !== undefined) ?? uses[0];
       if (parameter === undefined) continue;
       const full = `${name}${group.length === 1 ? '' : pascal(parameter.in)}Parameter`;
-      // Two that differ in more than their place stay where they are used.
+      // Parameters that differ in more than their place are written where they are used.
       if (full in components) continue;
       components[full] = parameter;
       nameByKey.set(key, full);

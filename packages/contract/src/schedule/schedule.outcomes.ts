@@ -39,10 +39,10 @@ export const scheduleOutcomes = {
           ? `${field} needs \`cronExpression\`, such as "0 6 * * *", or \`intervalExpression\`, such as {"interval": 15, "unit": "MINUTES"}.`
           : `${field} has both \`cronExpression\` and \`intervalExpression\`: send one of them.`,
     ),
-    'schedule-time-zones': kind<{ field: string; given: string; other: string; otherGiven: string }>(
+    'schedule-time-zones': kind<{ field: string; value: string; other: string; otherValue: string }>(
       400,
       'A request names the time zone of a schedule twice, and differently.',
-      ({ field, given, other, otherGiven }) =>
+      ({ field, value: given, other, otherValue: otherGiven }) =>
         `${field} is ${quoted(given)}, and ${other} is ${quoted(otherGiven)}: send one of them.`,
     ),
     'schedule-too-frequent': kind<{ field: string; seconds: number; least: number; example: string }>(
@@ -51,10 +51,10 @@ export const scheduleOutcomes = {
       ({ field, seconds, least, example }) =>
         `${field} has ticks ${seconds} s apart; the shortest interval is ${least} s (HEADGATE_SCHEDULE_INTERVAL_SECONDS): choose a longer one, such as ${example}.`,
     ),
-    'schedule-place-fixed': kind<{ member: string; given: string; stored: string }>(
+    'schedule-place-fixed': kind<{ member: string; value: string; stored: string }>(
       422,
       'A schedule keeps its pipeline and its environment.',
-      ({ member, given, stored }) =>
+      ({ member, value: given, stored }) =>
         `body.${member}: ${quoted(given)} is not the ${member} of the schedule, ${quoted(stored)}, which cannot be changed: leave ${member} out, or create another schedule.`,
     ),
     'schedule-running': kind<{ name: string; id: string }>(

@@ -43,7 +43,7 @@ export const SecretReferenceName = named(
 const referenceType = named('SecretReferenceType', oneOf(secretReferenceTypes));
 const VaultText = Type.String({ minLength: 1, maxLength: 1_024 });
 
-const retained = {
+const storedMembers = {
   description: Type.Optional(Description),
   secretName: Type.String({ ...VaultText, description: 'The name of the secret in the vault' }),
   secretKey: Type.Optional(
@@ -64,7 +64,7 @@ export const SecretReference = named(
   Type.Object({
     name: SecretReferenceName,
     type: referenceType,
-    ...retained,
+    ...storedMembers,
     provider: Type.Optional(SecretProvider),
     agentType: Type.Optional(oneOf(secretAgentTypes)),
     agentId: Type.Optional(Uuid),
@@ -76,8 +76,8 @@ const anyCase = (words: readonly string[]) =>
   Type.Optional(
     Type.String({ minLength: 1, maxLength: 50, description: `${words.join(', ')}; not case-sensitive` }),
   );
-const request = {
-  ...retained,
+const requestMembers = {
+  ...storedMembers,
   provider: anyCase(secretProviders),
   agentType: anyCase(secretAgentTypes),
   agentId: Type.Optional(OpaqueId),
@@ -126,8 +126,16 @@ export const createSecretReference = operation({
   permission: 'project:configure',
   params: oneParams,
   body: Type.Union([
-    Type.Object({ secretReferenceType: referenceType, type: Type.Optional(referenceType), ...request }),
-    Type.Object({ type: referenceType, secretReferenceType: Type.Optional(referenceType), ...request }),
+    Type.Object({
+      secretReferenceType: referenceType,
+      type: Type.Optional(referenceType),
+      ...requestMembers,
+    }),
+    Type.Object({
+      type: referenceType,
+      secretReferenceType: Type.Optional(referenceType),
+      ...requestMembers,
+    }),
   ]),
   success: { status: 201, body: SecretReference, headers: ['Location'] },
   problems: ['secret-reference-taken', 'unknown-word', 'unknown-agent', ...vaultNameProblems],

@@ -169,17 +169,17 @@ function checkOutline(outline: PipelineOutline, artifact: CheckedArtifact, run: 
 
 /** Reads each reachable pipeline once. Calls of a sound pipeline are skipped: they were checked with it. */
 async function gatherReached(root: CheckedPipeline, names: RunNames): Promise<Map<CheckedArtifact, Reached>> {
-  const reached = new Map<CheckedArtifact, Reached & { asked: Set<string> }>();
+  const reached = new Map<CheckedArtifact, Reached & { checkedPaths: Set<string> }>();
   const open: CheckedPipeline[] = [root];
   for (const { artifact, path } of open) {
     const known = reached.get(artifact) ?? {
       outlines: new Map(),
       unreadable: new Map(artifact.unreadable),
-      asked: new Set(),
+      checkedPaths: new Set(),
     };
     reached.set(artifact, known);
-    if (known.asked.has(path)) continue;
-    known.asked.add(path);
+    if (known.checkedPaths.has(path)) continue;
+    known.checkedPaths.add(path);
     const outline = await artifact.outline(path);
     if (outline === undefined) continue;
     if ('reason' in outline) {

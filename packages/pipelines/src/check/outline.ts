@@ -15,7 +15,7 @@ import { type LineOf, type PipelineSyntaxError, parsePipeline } from '../format/
 import type { Pipeline, PipelineType, VariableDeclaration } from '../format/pipeline.ts';
 import { listTestedPipelines } from '../format/tested-pipelines.ts';
 import { findReach } from '../plan/reach.ts';
-import type { Asked, CallArgument, Finding, Question } from '../validate/finding.ts';
+import type { CallArgument, Finding, Question, QuestionText } from '../validate/finding.ts';
 import { checkPipeline } from '../validate/validate.ts';
 import { collectExpressions, type PlacedExpression } from './pipeline-expressions.ts';
 
@@ -55,7 +55,8 @@ export type OutlineResult =
 /**
  * Reads and checks one pipeline file.
  *
- * @param most the limit on notes of the outline; each variable set by a call, and each property of a connection, counts as one more
+ * @param most the limit on notes of the outline; each variable set by a call, and each property of a connection, counts
+ * as one more
  */
 export function outlineFile(path: string, text: string, most = noteLimit): OutlineResult {
   const parsed = parsePipeline(path, text);
@@ -167,7 +168,7 @@ export function measureNote(note: Note): number {
 /** No file or variable has a longer name, so cutting it cannot make it match one. */
 const cutName = (name: string) => name.slice(0, referenceLimit + 1);
 
-function cutNames(request: Asked): Asked {
+function cutNames(request: QuestionText): QuestionText {
   switch (request.asks) {
     case 'variable':
     case 'secret':

@@ -72,8 +72,8 @@ export function renderAggregate(
 }
 
 export function findFunction<T>(word: string, known: Readonly<Record<string, T>>, what: string): T {
-  const expected = toWords(word);
-  const found = Object.hasOwn(known, expected) ? known[expected] : undefined;
+  const words = toWords(word);
+  const found = Object.hasOwn(known, words) ? known[words] : undefined;
   if (found === undefined)
     throw new ParameterError(`"${word}" is not ${what}: use one of ${Object.keys(known).join(', ')}`);
   return found;

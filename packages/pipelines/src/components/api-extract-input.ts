@@ -1,4 +1,7 @@
-/** Calls an endpoint of a connector profile and loads what comes into a table, as the product's newer component writes it. */
+/**
+ * Calls an endpoint of a connector profile and loads what comes into a table, as the product's newer component writes
+ * it.
+ */
 import {
   type EndpointLoad,
   type EndpointSource,

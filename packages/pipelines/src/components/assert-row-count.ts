@@ -33,10 +33,10 @@ interface WantedCount {
 
 function readWantedCount(parameters: Parameters): WantedCount | undefined {
   const comparison = parameters.optionalText('rowCountComparisonType');
-  const inputs = ['rowCountValue', 'rowCountLowerValue', 'rowCountUpperValue'].map(parameters.optionalText);
-  if (inputs.every((value) => value === undefined)) return undefined;
+  const counts = ['rowCountValue', 'rowCountLowerValue', 'rowCountUpperValue'].map(parameters.optionalText);
+  if (counts.every((value) => value === undefined)) return undefined;
   if (comparison === undefined) {
-    const [value] = inputs.filter((each) => each !== undefined);
+    const [value] = counts.filter((each) => each !== undefined);
     throw new ParameterError(
       `"rowCountValue" is ${value}, but "rowCountComparisonType" is missing: give a comparator, such as Equal To`,
     );

@@ -38,9 +38,9 @@ export function createJsonStages(source: Source, dialect: Dialect): JsonStages {
     unnest(json, isOuter, filter) {
       const [list, element] = [hide('list'), hide('element')];
       const elements = renderElements(json);
-      const input =
+      const elementsOrNull =
         filter === undefined ? elements : `CASE json_type(${json}) WHEN '${filter}' THEN ${elements} END`;
-      stages.push(`SELECT *, ${input} AS ${list} FROM `);
+      stages.push(`SELECT *, ${elementsOrNull} AS ${list} FROM `);
       const each = isOuter ? `CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL::JSON] END` : list;
       stages.push(`SELECT *, unnest(${each}) AS ${element} FROM `);
       return element;

@@ -10,16 +10,16 @@ import type { Dialect } from '../sql/dialect/dialect.ts';
 import { lexicalRules } from '../sql/tokens/tokens.ts';
 import { isName, isSymbol, isWord } from '../sql/tokens/tree.ts';
 import {
+  type BaseColumn,
   type ComputedColumn,
   isSameName,
-  type KeptColumn,
   type Projection,
   type Relation,
   type Source,
 } from './definition/component.ts';
 import { readTokens } from './definition/operand.ts';
 
-type KnownProjection = Projection & { readonly kept: readonly KeptColumn[] };
+type KnownProjection = Projection & { readonly baseColumns: readonly BaseColumn[] };
 
 /** Adds columns. A new one replaces an existing one of the same name. `include`: keeps the others. */
 export function addColumns(
@@ -31,13 +31,13 @@ export function addColumns(
   const level = findOpenLevel(source, added, false) ?? startLevel(source);
   const names = added.map(({ name }) => name);
   const isReplaced = (name: string) => names.some((each) => isSameName(each, name));
-  const kept = !include
+  const baseColumns = !include
     ? []
     : isKnown(level)
-      ? level.kept.filter(({ as }) => !isReplaced(as))
+      ? level.baseColumns.filter(({ as }) => !isReplaced(as))
       : { except: [...except(level), ...names] };
   const computed = include ? level.computed.filter(({ name }) => !isReplaced(name)) : [];
-  return renderProjection({ ...level, kept, computed: [...computed, ...added] }, dialect);
+  return renderProjection({ ...level, baseColumns, computed: [...computed, ...added] }, dialect);
 }
 
 /** @param condition SQL that is true for the rows to keep */
@@ -58,7 +58,7 @@ export function renameColumns(
     return { select: `SELECT ${dialect.columnsRenamed(renames)}\nFROM ${source.name}`, columns: undefined };
   }
   const level = source.projection ?? startLevel(source);
-  const names = [...listKept(level).map(({ as }) => as), ...level.computed.map(({ name }) => name)];
+  const names = [...listBaseColumns(level).map(({ as }) => as), ...level.computed.map(({ name }) => name)];
   const isComplete = renames.every(([from]) => names.some((each) => isSameName(each, from)));
   // Named twice, or not known to be there: the warehouse decides.
   if (!isKnown(level) || !isComplete || hasDuplicates(renames.map(([from]) => from))) {
@@ -66,22 +66,24 @@ export function renameColumns(
     const rest = include
       ? (source.columns ?? []).flatMap((as) => (target(as) === undefined ? [{ column: as, as }] : []))
       : [];
-    return renderProjection({ ...startLevel(source), kept: [...rest, ...list] }, dialect);
+    return renderProjection({ ...startLevel(source), baseColumns: [...rest, ...list] }, dialect);
   }
   if (!include) return renderProjection(pick(level, renames) ?? pickFrom(source, renames), dialect);
-  const kept = level.kept.map(({ column, as }) => ({ column, as: target(as) ?? as }));
+  const baseColumns = level.baseColumns.map(({ column, as }) => ({ column, as: target(as) ?? as }));
   const computed = level.computed.map(({ name, sql }) => ({ name: target(name) ?? name, sql }));
-  return renderProjection({ ...level, kept, computed }, dialect);
+  return renderProjection({ ...level, baseColumns, computed }, dialect);
 }
 
 function startLevel(base: Source): Projection {
-  const kept = base.columns?.map((column) => ({ column, as: column })) ?? { except: [] };
-  return { base, kept, computed: [], where: [] };
+  const baseColumns = base.columns?.map((column) => ({ column, as: column })) ?? { except: [] };
+  return { base, baseColumns, computed: [], where: [] };
 }
 
-const isKnown = (level: Projection): level is KnownProjection => Array.isArray(level.kept);
-const listKept = (level: Projection): readonly KeptColumn[] => (isKnown(level) ? level.kept : []);
-const except = (level: Projection): readonly string[] => ('except' in level.kept ? level.kept.except : []);
+const isKnown = (level: Projection): level is KnownProjection => Array.isArray(level.baseColumns);
+const listBaseColumns = (level: Projection): readonly BaseColumn[] =>
+  isKnown(level) ? level.baseColumns : [];
+const except = (level: Projection): readonly string[] =>
+  'except' in level.baseColumns ? level.baseColumns.except : [];
 
 function hasDuplicates(names: readonly string[]): boolean {
   return new Set(names.map((name) => name.toLowerCase())).size < names.length;
@@ -91,20 +93,20 @@ type Renames = readonly (readonly [from: string, to: string])[];
 
 /** Only some columns. Undefined if a kept column would follow a computed one: computed ones are rendered last. */
 function pick(level: KnownProjection, renames: Renames): Projection | undefined {
-  const kept: KeptColumn[] = [];
+  const baseColumns: BaseColumn[] = [];
   const computed: ComputedColumn[] = [];
   for (const [from, to] of renames) {
-    const found = level.kept.find(({ as }) => isSameName(as, from));
+    const found = level.baseColumns.find(({ as }) => isSameName(as, from));
     const { sql } = level.computed.find(({ name }) => isSameName(name, from)) ?? {};
     if (found !== undefined && computed.length > 0) return undefined;
-    if (found !== undefined) kept.push({ column: found.column, as: to });
+    if (found !== undefined) baseColumns.push({ column: found.column, as: to });
     else if (sql !== undefined) computed.push({ name: to, sql });
   }
-  return { ...level, kept, computed };
+  return { ...level, baseColumns: baseColumns, computed };
 }
 
 function pickFrom(source: Source, renames: Renames): Projection {
-  return { ...startLevel(source), kept: renames.map(([column, as]) => ({ column, as })) };
+  return { ...startLevel(source), baseColumns: renames.map(([column, as]) => ({ column, as })) };
 }
 
 /** Functions that depend on the rows around, that make rows, or that give another value each time. */
@@ -159,8 +161,8 @@ function listChanged(level: Projection): Set<string> | undefined {
   if (isKnown(level)) {
     if (level.base.columns === undefined) return undefined;
     const isSame = (name: string) =>
-      level.kept.some(({ column, as }) => isSameName(column, as) && isSameName(column, name));
-    for (const { as, column } of level.kept) if (!isSameName(as, column)) names.push(as, column);
+      level.baseColumns.some(({ column, as }) => isSameName(column, as) && isSameName(column, name));
+    for (const { as, column } of level.baseColumns) if (!isSameName(as, column)) names.push(as, column);
     names.push(...level.base.columns.filter((name) => !isSame(name)));
   } else names.push(...except(level));
   return new Set(names.map((name) => name.toLowerCase()));
@@ -188,12 +190,12 @@ function renderProjection(level: Projection, dialect: Dialect): Relation {
   }
   const retained = isWholeBase(level)
     ? ['*']
-    : level.kept.map(({ column, as }) =>
+    : level.baseColumns.map(({ column, as }) =>
         column === as ? dialect.name(column) : `${dialect.name(column)} AS ${dialect.name(as)}`,
       );
   return {
     select: `SELECT ${[...retained, ...list].join(', ')}\nFROM ${base.name}${condition}`,
-    columns: [...level.kept.map(({ as }) => as), ...computed.map(({ name }) => name)],
+    columns: [...level.baseColumns.map(({ as }) => as), ...computed.map(({ name }) => name)],
     projection: level,
   };
 }
@@ -201,11 +203,11 @@ function renderProjection(level: Projection, dialect: Dialect): Relation {
 const wrapIfSeveral = (all: readonly string[]) => (condition: string) =>
   all.length === 1 ? condition : `(${condition})`;
 
-function isWholeBase({ base, kept, computed }: KnownProjection): boolean {
+function isWholeBase({ base, baseColumns, computed }: KnownProjection): boolean {
   return (
     computed.length === 0 &&
-    kept.length === base.columns?.length &&
-    kept.every(({ column, as }, index) => column === as && column === base.columns?.[index])
+    baseColumns.length === base.columns?.length &&
+    baseColumns.every(({ column, as }, index) => column === as && column === base.columns?.[index])
   );
 }
 
@@ -221,6 +223,6 @@ export function renderColumnsExcept(
   dialect: Dialect,
 ): string {
   const hidden = dialect.name(placeholder);
-  const retained = [dialect.columnsExcept(except), ...list].join(', ');
-  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${retained}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
+  const columns = [dialect.columnsExcept(except), ...list].join(', ');
+  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${columns}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
 }

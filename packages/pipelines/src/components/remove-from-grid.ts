@@ -60,7 +60,7 @@ function removeRows(
     JSON.stringify(
       indexes.map((index, key) => renderCell(row[cells[key] ?? key], grid.columns[index]?.type)),
     );
-  const expected = new Set(
+  const rowKeys = new Set(
     values.map((row, index) => {
       if (row.length === keys.length) return renderKey(row, [...keys.keys()]);
       if (row.length === grid.columns.length) return renderKey(row, indexes);
@@ -69,7 +69,7 @@ function removeRows(
       );
     }),
   );
-  return grid.rows.filter((row) => expected.has(renderKey(row, indexes)) !== removed);
+  return grid.rows.filter((row) => rowKeys.has(renderKey(row, indexes)) !== removed);
 }
 
 /** The same text for equal cells. Numbers are equal if their values are; an empty cell is an empty text. */

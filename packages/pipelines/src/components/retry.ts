@@ -71,11 +71,11 @@ function readRetries(parameters: Parameters): { retries: number; delaySeconds: D
 
 function readDelay(parameters: Parameters): Delay {
   const text = parameters.optionalText('retryDelay') ?? 'Retry immediately';
-  const expected = text.trim().toLowerCase();
-  if (expected === custom.toLowerCase()) return readCustomDelay(parameters);
-  const word = Object.keys(delays).find((each) => each.toLowerCase() === expected);
+  const lowerText = text.trim().toLowerCase();
+  if (lowerText === custom.toLowerCase()) return readCustomDelay(parameters);
+  const word = Object.keys(delays).find((each) => each.toLowerCase() === lowerText);
   if (word !== undefined) return delays[word] as Delay;
-  const seconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(expected) ? Number(expected) : Number.NaN;
+  const seconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(lowerText) ? Number(lowerText) : Number.NaN;
   if (seconds <= longestDelay) return () => seconds;
   throw new ParameterError(
     `"retryDelay" is "${text}": use seconds from 0 to ${longestDelay}, or one of ${[...Object.keys(delays), custom].join(', ')}`,

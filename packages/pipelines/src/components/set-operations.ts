@@ -29,11 +29,11 @@ parameters:
   sources: [2, Number.POSITIVE_INFINITY],
   plan({ parameters, dialect, sources }) {
     parameters.yes('castTypes', false);
-    const expected = parameters.optionalText('primaryTable');
+    const primaryName = parameters.optionalText('primaryTable');
     const primary =
-      expected === undefined ? sources[0] : sources.find(({ component }) => component === expected);
+      primaryName === undefined ? sources[0] : sources.find(({ component }) => component === primaryName);
     if (primary === undefined)
-      throw new ParameterError(`"primaryTable" is "${expected}", which is not a source: name a source`);
+      throw new ParameterError(`"primaryTable" is "${primaryName}", which is not a source: name a source`);
     const others = sources.filter((source) => source !== primary);
     return combine([primary, ...others], 'EXCEPT', dialect);
   },

@@ -34,29 +34,29 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const source = getOnlySource(context);
-    const input = parameters.text('inputColumn');
+    const column = parameters.text('inputColumn');
     const delimiter = dialect.literal(parameters.text('delimiter'));
     const parts = parameters.rows('outputColumns', 1).map((row, index) => {
       const { name, part } = readOutput(row, index);
       return {
         name,
-        sql: `split_part(CAST(${dialect.name(input)} AS VARCHAR), ${delimiter}, ${part + 1})`,
+        sql: `split_part(CAST(${dialect.name(column)} AS VARCHAR), ${delimiter}, ${part + 1})`,
       };
     });
     if (parts.length === 0) throw new ParameterError('"outputColumns" is empty: add a column');
     if (parameters.yes('includeInputColumn', true)) return addColumns(source, parts, true, dialect);
-    const isReplaced = parts.some(({ name }) => isSameName(name, input));
+    const isReplaced = parts.some(({ name }) => isSameName(name, column));
     const all = addColumns(
       source,
-      isReplaced ? parts : [...parts, { name: input, sql: 'NULL' }],
+      isReplaced ? parts : [...parts, { name: column, sql: 'NULL' }],
       true,
       dialect,
     );
     if (isReplaced) return all;
     const { select, columns } = all;
     return {
-      select: `SELECT ${dialect.columnsWithout(columns, input)} FROM (\n${select}\n) AS "split"`,
-      columns: columns?.filter((column) => !isSameName(column, input)),
+      select: `SELECT ${dialect.columnsWithout(columns, column)} FROM (\n${select}\n) AS "split"`,
+      columns: columns?.filter((column) => !isSameName(column, column)),
     };
   },
 };

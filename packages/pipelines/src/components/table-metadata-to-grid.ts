@@ -109,12 +109,12 @@ function selectProperties(
 }
 
 function findProperty(word: string): Property | undefined {
-  const expected = word
+  const words = word
     .trim()
     .toLowerCase()
     .replaceAll(/[\s_]+/g, ' ');
-  const other = Object.keys(otherWords).find((each) => each.toLowerCase() === expected);
-  const name = other === undefined ? expected : (otherWords[other] as string).toLowerCase();
+  const other = Object.keys(otherWords).find((each) => each.toLowerCase() === words);
+  const name = other === undefined ? words : (otherWords[other] as string).toLowerCase();
   const found = Object.keys(properties).find((each) => each.toLowerCase() === name);
   return found === undefined ? undefined : properties[found];
 }

@@ -16,5 +16,5 @@ export const connectorColumnLimit = 1_000;
 export const profileFindingLimit = 100;
 /** Pages of one load. */
 export const pageCountLimit = 100_000;
-/** Characters of what a response says about its next page. */
+/** Characters of a token or URL of the next page in a response. */
 export const pagePositionLimit = 8_192;

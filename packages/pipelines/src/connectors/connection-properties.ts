@@ -79,13 +79,13 @@ export function listUnknownProperties(
   type?: AuthenticationType,
 ): { name: string; nearest: string | undefined }[] {
   const folded = new Set([...usualNames, ...listKeyNames(endpoint)].map(foldWord));
-  const inputs = Object.keys(overrides).filter((name) => isGiven(overrides[name]));
-  const present = new Set(inputs.map(foldWord));
+  const setNames = Object.keys(overrides).filter((name) => isGiven(overrides[name]));
+  const present = new Set(setNames.map(foldWord));
   const isAbsent = (names: readonly string[]) => !names.some((name) => present.has(foldWord(name)));
   const options = endpoint.authenticationOptions.filter((each) => type === undefined || each.type === type);
   const absent = [...options.flatMap(listNeeded).filter(isAbsent).flat()];
   if (isAbsent(connectionProperties.authType)) absent.push('authType', 'authenticationType');
-  return inputs
+  return setNames
     .filter((name) => !folded.has(foldWord(name)))
     .map((name) => {
       const nearest = findNearestName(foldWord(name), absent.map(foldWord));

@@ -157,17 +157,17 @@ function readOAuthName(
   overrides: JsonMap,
   endpoint: AuthenticatedEndpoint,
 ): string {
-  const expected = findProperty(overrides, connectionProperties.oauth);
-  if (expected === undefined) {
+  const chosen = findProperty(overrides, connectionProperties.oauth);
+  if (chosen === undefined) {
     const [usual] = names;
     if (usual !== undefined) return usual;
     throw new ConnectorError(
       `neither the profile nor the connection names the OAuth configuration of the endpoint "${shorten(endpoint.name)}": set "oauth" in the connection`,
     );
   }
-  if (typeof expected !== 'string') throw new ConnectorError('"oauth" of the connection must be a name');
-  if (names.length === 0 || names.includes(expected)) return expected;
+  if (typeof chosen !== 'string') throw new ConnectorError('"oauth" of the connection must be a name');
+  if (names.length === 0 || names.includes(chosen)) return chosen;
   throw new ConnectorError(
-    `the endpoint "${shorten(endpoint.name)}" has no OAuth configuration "${shorten(expected)}": its profile has ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
+    `the endpoint "${shorten(endpoint.name)}" has no OAuth configuration "${shorten(chosen)}": its profile has ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
   );
 }

@@ -28,7 +28,7 @@ function readDecimal(text: string): Decimal | undefined {
 /** Whether a text is a decimal number. */
 export const isDecimal = (text: string): boolean => written.test(text);
 
-/** Digits with which each double can be written so that it can be read again. */
+/** Digits that are enough to write any double and read the same one. */
 const doubleDigits = 17;
 
 /**

@@ -160,11 +160,11 @@ export function listColumns(rowSchema: JsonSchema): ConnectorColumn[] {
 }
 
 function chooseColumnType(types: readonly string[]): ConnectorColumnType {
-  const inputs = types.filter((type) => type !== 'null');
-  const [only] = inputs;
-  if (inputs.includes('object') || inputs.includes('array')) return 'json';
-  if (inputs.length === 1 && only !== undefined) return typeOfWord[only] ?? 'text';
-  if (inputs.length === 2 && inputs.every((type) => type === 'integer' || type === 'number')) return 'number';
+  const others = types.filter((type) => type !== 'null');
+  const [only] = others;
+  if (others.includes('object') || others.includes('array')) return 'json';
+  if (others.length === 1 && only !== undefined) return typeOfWord[only] ?? 'text';
+  if (others.length === 2 && others.every((type) => type === 'integer' || type === 'number')) return 'number';
   return 'text';
 }
 

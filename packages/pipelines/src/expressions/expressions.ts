@@ -17,7 +17,6 @@ import {
 import { shorten } from '../format/template.ts';
 import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
 import { compileAll, describeUnreadable, tooDeepMessage, wrapExpression } from './expression-syntax.ts';
-import { startTimeLimit } from './expression-time.ts';
 import { createQuickJs, type QuickJsInstance, type QuickJsSource } from './quickjs-module.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
@@ -29,6 +28,25 @@ import {
   secretError,
 } from './secret-function.ts';
 import { describeMissingVariable, isGrid } from './variables.ts';
+
+/** How many times longer than on an idle machine an expression may take on a busy one. */
+const mostTimesLonger = 8;
+
+/**
+ * Starts the time limit of an expression. It counts the time that this thread had a processor, because an expression
+ * must not fail for the load of the machine. The clock bounds it too: a thread that is silent for long is ended.
+ */
+function startTimeLimit(milliseconds: number): () => boolean {
+  const began = performance.now();
+  const before = process.threadCpuUsage();
+  return () => {
+    const passed = performance.now() - began;
+    if (passed <= milliseconds) return false;
+    if (passed > milliseconds * mostTimesLonger) return true;
+    const { user, system } = process.threadCpuUsage(before);
+    return user + system > milliseconds * 1_000;
+  };
+}
 
 /** The result of an expression. An object or a list is returned as its JSON text. */
 export type ExpressionValue = string | number | boolean | null;
@@ -103,7 +121,7 @@ export function createExpressionEngine(
         const result = run(quickjs, bounds, expression, scope, secrets);
         // The next expression begins with a small memory again. A host function that finds none writes anywhere.
         if (result.broken || hasGrown()) discard();
-        if (secrets.wanted !== undefined) await readWanted(secrets, source);
+        if (secrets.missing !== undefined) await readWanted(secrets, source);
         else if (result.error !== undefined) throw new ExpressionError(result.error);
         else return result.value;
       }

@@ -64,8 +64,8 @@ export function createParameters(values: ResolvedMap): Parameters {
         if (otherwise === undefined) throw createMissingError(name);
         return otherwise;
       }
-      const expected = text.trim().toLowerCase();
-      const found = Object.entries(choices).find(([word]) => word.toLowerCase() === expected);
+      const lowerText = text.trim().toLowerCase();
+      const found = Object.entries(choices).find(([word]) => word.toLowerCase() === lowerText);
       if (found === undefined) {
         const words = Object.keys(choices);
         const nearest = findNearestName(text.trim(), words);

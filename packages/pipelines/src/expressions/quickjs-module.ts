@@ -74,7 +74,7 @@ export interface QuickJsLender {
 
 /** For a process that does one run after the other. */
 export function createQuickJsLender(): QuickJsLender {
-  let retained: Memory | undefined;
+  let memory: Memory | undefined;
   let isLent = false;
   let round = 0;
   return {
@@ -83,12 +83,12 @@ export function createQuickJsLender(): QuickJsLender {
       const isUsable = () => mine === round;
       if (isLent) return { ...(await createQuickJs()), isUsable };
       isLent = true;
-      retained ??= new webAssembly.Memory(pages);
-      return { ...(await createIn(retained)), isUsable };
+      memory ??= new webAssembly.Memory(pages);
+      return { ...(await createIn(memory)), isUsable };
     },
     wipe() {
       round += 1;
-      if (isLent && retained !== undefined && !wipe(retained)) retained = undefined;
+      if (isLent && memory !== undefined && !wipe(memory)) memory = undefined;
       isLent = false;
     },
   };

@@ -179,17 +179,17 @@ export async function readWithDefaults<T>(
   const { scope } = evaluation;
   const resolved = new Map<string, Variable>();
   for (;;) {
-    let expected: Variable | undefined;
+    let unresolved: Variable | undefined;
     const get = (name: string) => {
       const variable = scope.get(name);
       if (variable?.template === undefined) return variable;
       const found = resolved.get(name);
       if (found !== undefined) return found;
-      expected ??= variable;
+      unresolved ??= variable;
       throw new WantedDefault();
     };
     const attempt = tryRead(() => read({ ...scope, get }));
-    if (expected !== undefined) resolved.set(expected.name, await resolveDefault(expected, evaluation));
+    if (unresolved !== undefined) resolved.set(unresolved.name, await resolveDefault(unresolved, evaluation));
     else if ('error' in attempt) throw attempt.error;
     else return attempt.value;
   }

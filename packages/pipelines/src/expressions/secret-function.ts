@@ -17,17 +17,17 @@ export interface Secrets extends Pick<SecretSource, 'conceal'> {
   readonly names: readonly string[];
   readonly values: Map<string, string>;
   /** The secret that the last evaluation needed but that was not read yet. */
-  wanted: string | undefined;
+  missing: string | undefined;
 }
 
 export function createSecrets(expression: string, { conceal }: SecretSource): Secrets {
-  return { names: findSecretNames(expression), values: new Map(), wanted: undefined, conceal };
+  return { names: findSecretNames(expression), values: new Map(), missing: undefined, conceal };
 }
 
 /** @throws what the source throws */
 export async function readWanted(secrets: Secrets, source: SecretSource): Promise<void> {
-  const { wanted = '' } = secrets;
-  secrets.wanted = undefined;
+  const { missing: wanted = '' } = secrets;
+  secrets.missing = undefined;
   secrets.values.set(wanted, await source.read(wanted));
 }
 
@@ -41,7 +41,7 @@ export function defineSecret(context: QuickJSContext, secrets: Secrets): void {
     const value = secrets.values.get(name);
     if (value !== undefined) return context.newString(value);
     // Throwing is not enough: the expression may catch the error.
-    secrets.wanted ??= name;
+    secrets.missing ??= name;
     return refuse('it is not read yet');
   });
   context.setProp(context.global, 'secret', secret);

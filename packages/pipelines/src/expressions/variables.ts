@@ -190,9 +190,9 @@ export function createProjectVariable(variable: {
 }): Variable {
   const { name, type, behaviour, value, supportsDoubleResolution } = variable;
   const grid = type === 'GRID' ? ((value ?? { columns: [], rows: [] }) as ProjectGrid) : undefined;
-  const input = (grid?.rows ?? value ?? '') as Plain;
+  const initial = (grid?.rows ?? value ?? '') as Plain;
   const frame = { name, type, behaviour, columns: grid?.columns ?? [], settable: true };
-  return createVariable(frame, input, supportsDoubleResolution === true && isTemplate(input));
+  return createVariable(frame, initial, supportsDoubleResolution === true && isTemplate(initial));
 }
 
 interface ProjectGrid {

@@ -12,14 +12,14 @@ const suggestionLimit = 50;
 export const comparedNameLimit = 100_000;
 
 /** The nearest of the names; undefined if none is near. A difference in case does not count as a mistake. */
-export function findNearestName(expected: string, names: Iterable<string>): string | undefined {
-  if (expected.length > longest) return undefined;
-  const lower = expected.toLowerCase();
+export function findNearestName(mistyped: string, names: Iterable<string>): string | undefined {
+  if (mistyped.length > longest) return undefined;
+  const lower = mistyped.toLowerCase();
   const most = Math.min(mostMistakes, Math.floor(lower.length / 3));
   let nearest: string | undefined;
   let least = most + 1;
   for (const name of names) {
-    if (name === expected || name.length > longest || Math.abs(name.length - expected.length) > most)
+    if (name === mistyped || name.length > longest || Math.abs(name.length - mistyped.length) > most)
       continue;
     const mistakes = measureDistance(lower, name.toLowerCase(), least);
     if (mistakes >= least) continue;
@@ -37,7 +37,7 @@ export function findNearestName(expected: string, names: Iterable<string>): stri
  * @param names called only if a suggestion is computed
  */
 export function createSuggestions(): (
-  expected: string,
+  mistyped: string,
   names: () => Iterable<string>,
   otherwise: string,
   shown?: (name: string) => string,
@@ -51,10 +51,10 @@ export function createSuggestions(): (
       yield name;
     }
   }
-  return (expected, names, otherwise, shown = (name) => name) => {
-    if (left === 0 || expected.length > longest) return otherwise;
+  return (mistyped, names, otherwise, shown = (name) => name) => {
+    if (left === 0 || mistyped.length > longest) return otherwise;
     left -= 1;
-    const nearest = findNearestName(expected, countNames(names()));
+    const nearest = findNearestName(mistyped, countNames(names()));
     return nearest === undefined ? otherwise : `did you mean "${shown(nearest)}"?`;
   };
 }

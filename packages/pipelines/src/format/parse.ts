@@ -111,9 +111,9 @@ function readPipeline(path: string, value: Plain): Pipeline {
 function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
   const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));
-  const inputs = texts.map((text) => text.trim()).filter((text) => text !== '');
+  const paragraphs = texts.map((text) => text.trim()).filter((text) => text !== '');
   // YAML allows NUL and lone surrogates, which PostgreSQL cannot store as text.
-  const text = inputs.join('\n\n').replaceAll('\0', '').toWellFormed();
+  const text = paragraphs.join('\n\n').replaceAll('\0', '').toWellFormed();
   return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
 }
 
@@ -146,11 +146,11 @@ function readType(path: string, root: PlainMap): PipelineType {
   if (type !== 'orchestration' && type !== 'transformation') {
     throw new FormError(['type'], '"type" must be orchestration or transformation');
   }
-  const expected = pipelineTypeOf(path);
-  if (expected !== undefined && expected !== type) {
+  const typeByName = pipelineTypeOf(path);
+  if (typeByName !== undefined && typeByName !== type) {
     throw new FormError(
       ['type'],
-      `"type" is ${type}, but the file name ends in ${pipelineExtensions[expected]}: change one of them`,
+      `"type" is ${type}, but the file name ends in ${pipelineExtensions[typeByName]}: change one of them`,
     );
   }
   return type;

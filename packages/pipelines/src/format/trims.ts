@@ -1,4 +1,4 @@
-/** The text without the character at its end. The expression `x+$` would take quadratic time inside of the text. */
+/** The text without the character at its end. The pattern `x+$` would take quadratic time. */
 export function trimEnd(text: string, character: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === character) end -= 1;

@@ -47,11 +47,11 @@ export async function planTransformation(
   catalog: Catalog,
 ): Promise<TransformationPlan> {
   const { path } = transformation;
-  const expected = findNeeded(transformation);
-  const components = new Map([...transformation.components].filter(([name]) => expected.has(name)));
+  const reaching = findNeeded(transformation);
+  const components = new Map([...transformation.components].filter(([name]) => reaching.has(name)));
   const sorted = sortTopologically(components);
   const order = sorted.order ?? [...components.keys()];
-  const needed = sorted.cycle === undefined ? expected : new Set(sorted.cycle);
+  const needed = sorted.cycle === undefined ? reaching : new Set(sorted.cycle);
   const unwritten = findUnwritten(transformation);
   const names = chooseCteNames(order);
   const uses = countUses(components);

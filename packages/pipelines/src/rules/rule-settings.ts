@@ -212,8 +212,8 @@ function readOwnRule(
     fail(line, fault);
     return;
   }
-  const input = [map.message, map.title].find((each) => typeof each === 'string' && each !== '');
-  const message = String(input ?? `the rule ${id} is broken`).slice(0, textLimit);
+  const words = [map.message, map.title].find((each) => typeof each === 'string' && each !== '');
+  const message = String(words ?? `the rule ${id} is broken`).slice(0, textLimit);
   own.delete(id);
   if (isEnabled) own.set(id, { id, level, expression: String(map.expression), message, file: path, line });
 }

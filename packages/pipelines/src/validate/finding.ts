@@ -101,7 +101,7 @@ export type Report = (draft: Draft) => void;
 export type VariableUse = 'scalar' | 'grid';
 
 /** A question that only the other files of the project, or the start of a run, can answer. */
-export type Asked =
+export type QuestionText =
   | { asks: 'variable'; name: string }
   | { asks: 'secret'; name: string }
   | { asks: 'file'; path: string }
@@ -128,10 +128,10 @@ export interface CallArgument {
 /**
  * A question from one place in a file. `reached`: the component can run, so a wrong reference is an error.
  */
-export type Question = Asked & { component?: string; line: number; reached: boolean };
+export type Question = QuestionText & { component?: string; line: number; reached: boolean };
 
 /** Receives the findings and questions of one file, in the order of the report. */
 export interface Notes {
   report: Report;
-  ask(request: Asked & Place): void;
+  ask(request: QuestionText & Place): void;
 }

@@ -3,8 +3,8 @@ create or replace function lock_environment_name(account_id uuid, project_id uui
   select pg_advisory_xact_lock(hashtextextended(account_id::text || project_id::text || name, 75))
 $$;
 
--- Also for environments that are deleted with their project. Then nothing can be created under their names, and a lock for each
--- of them could be more than PostgreSQL has room for.
+-- Also for environments that are deleted with their project. Then nothing can be created under their names, and a lock
+-- for each of them could be more than PostgreSQL has room for.
 create or replace function keep_deleted_environment() returns trigger language plpgsql as $$
 begin
   if exists (select from project p where p.account_id = old.account_id and p.project_id = old.project_id) then

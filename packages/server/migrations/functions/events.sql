@@ -1,6 +1,6 @@
--- Gives positions to at most `at_most` committed events, in the order of their sequences. Call it before a statement that reads the log, not
--- in it. Nested loops only: the pending events are found by their places. The settled sequence spares it the index entries of all the events
--- that were pending once.
+-- Gives positions to at most `at_most` committed events, in the order of their sequences. Call it before a statement
+-- that reads the log, not in it. Nested loops only: the pending events are found by their places. The settled sequence
+-- spares it the index entries of all the events that were pending once.
 create or replace function sequence_events(
   for_account uuid, at_most integer, out last bigint, out removed bigint, out numbered integer
 )
@@ -15,7 +15,8 @@ declare
   highest bigint;
 begin
   numbered := 0;
-  -- One statement: with two snapshots an event that another session numbers between them would be neither pending nor before `last`.
+  -- One statement: with two snapshots an event that another session numbers between them would be neither pending nor
+  -- before `last`.
   select coalesce(p.last_position, 0), coalesce(p.removed_position, 0), p.last_sequence, exists (
       select from event e
       where e.account_id = for_account and e.position is null and e.sequence > coalesce(p.settled_sequence, 0))

@@ -4,7 +4,8 @@ create or replace view principal as
   union all
   select account_id, user_id, 'user', user_name from directory_user;
 
--- The roles that a principal has in the account, and the group that gives each. A user whose groups give none is a MEMBER.
+-- The roles that a principal has in the account, and the group that gives each. A user whose groups give none is a
+-- MEMBER.
 create or replace view account_role as
   select account_id, credential_id as principal_id, account_role as role, null::uuid as group_id from credential
   union all
@@ -29,8 +30,9 @@ create or replace view granted_role as
   join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
   where r.project_id is not null;
 
--- All roles that a principal has in a project, or in one environment of it: also the access level that an environment gives to all users
--- with a role in its project. What a user may see does not need these: they come with a role in the whole project.
+-- All roles that a principal has in a project, or in one environment of it: also the access level that an environment
+-- gives to all users with a role in its project. What a user may see does not need these: they come with a role in the
+-- whole project.
 create or replace view place_role as
   select account_id, principal_id, project_id, environment_name, role, source, group_id from granted_role
   union all
@@ -60,11 +62,12 @@ language sql immutable as $$
 $$;
 
 -- What a principal is to a project, for one operation whose permission is given as three lists of roles.
--- standing: 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden', 'permitted'.
--- Without a project only the account role counts. Without an environment a role in any environment is enough: the operation checks each.
--- `by_credential`: the personal credential of a user's request; work that a user asked for has none, and ends only with the user.
--- `other_principals`: a call of an AI task needs the rights of its creator, of the senders and of the giver of a grant.
--- Not one statement of SQL: PostgreSQL would open all tables of the directory for each request of a credential.
+-- standing: 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden',
+-- 'permitted'. Without a project only the account role counts. Without an environment a role in any environment is
+-- enough: the operation checks each. `by_credential`: the personal credential of a user's request; work that a user
+-- asked for has none, and ends only with the user. `other_principals`: a call of an AI task needs the rights of its
+-- creator, of the senders and of the giver of a grant. Not one statement of SQL: PostgreSQL would open all tables of
+-- the directory for each request of a credential.
 create or replace function rights(
   for_account uuid, for_principal uuid, in_project uuid, in_environment text,
   account_roles text[], project_roles text[], environment_roles text[], at timestamptz, by_credential uuid default null,
@@ -162,8 +165,8 @@ begin
   standing := case weight when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end;
 end $$;
 
--- Whether the project may use the name in the vaults of the agent; without an agent, in those of any agent. Below a prefix there are plain
--- names only: a vault could read `.`, `..` or an empty part of a path as another secret.
+-- Whether the project may use the name in the vaults of the agent; without an agent, in those of any agent. Below a
+-- prefix there are plain names only: a vault could read `.`, `..` or an empty part of a path as another secret.
 create or replace function may_use_vault_name(for_account uuid, in_project uuid, of_agent uuid, vault_name text) returns boolean
 language sql stable as $$
   select exists (

@@ -1,15 +1,15 @@
--- Chooses the work that an instance claims, in the order of the turns. It changes nothing: the claim locks the works, and writes `turns`
--- (rows of work_turn). `holds_back`: there is work whose environment has its share. `share`: that of an environment in percent, and
--- `sole`: the only place that the agent serves, if there is one. It has no bound.
--- Each step is a lookup in work_waiting for each need that the instance meets. Neither the number of waiting works matters, nor work
--- that the instance cannot do.
+-- Chooses the work that an instance claims, in the order of the turns. It changes nothing: the claim locks the works,
+-- and writes `turns` (rows of work_turn). `holds_back`: there is work whose environment has its share. `share`: that of
+-- an environment in percent, and `sole`: the only place that the agent serves, if there is one. It has no bound.
+-- Each step is a lookup in work_waiting for each need that the instance meets. Neither the number of waiting works
+-- matters, nor work that the instance cannot do.
 create or replace function choose_work(
   for_account uuid, for_agent uuid, for_instance uuid, for_generation integer, in_lane text, most integer
 ) returns table (work_ids uuid[], turns jsonb, holds_back boolean, share integer, sole text)
 language plpgsql stable rows 1 as $$
 declare
-  -- Stands for no project, which comes last. Queries have the literal: with a variable they do not use the index. No project has the id
-  -- `start`, and no environment the name ''.
+  -- Stands for no project, which comes last. Queries have the literal: with a variable they do not use the index. No
+  -- project has the id `start`, and no environment the name ''.
   nowhere constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   start constant uuid := '00000000-0000-0000-0000-000000000000';
   claimant record;
@@ -262,8 +262,9 @@ begin
   return next;
 end $$;
 
--- Analyzes the tables that have more than doubled since they were last analyzed, and answers how many. Plans are kept per connection until a table
--- they read is analyzed: without this, one that was made for a small table is used until autovacuum comes by.
+-- Analyzes the tables that have more than doubled since they were last analyzed, and answers how many. Plans are kept
+-- per connection until a table they read is analyzed: without this, one that was made for a small table is used until
+-- autovacuum comes by.
 create or replace function analyze_grown_tables() returns integer
 language plpgsql volatile as $$
 declare

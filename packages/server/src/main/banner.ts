@@ -11,10 +11,13 @@ export interface BannerAbout {
    * others read.
    */
   showsSecret: boolean;
-  kept: readonly string[];
+  locations: readonly string[];
 }
 
-export function renderBanner(config: Config, { credential, file, showsSecret, kept }: BannerAbout): string {
+export function renderBanner(
+  config: Config,
+  { credential, file, showsSecret, locations: kept }: BannerAbout,
+): string {
   const url = config.publicUrl;
   const { clientId, secret } = credential;
   const shown =

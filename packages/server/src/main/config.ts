@@ -2,6 +2,8 @@
  * The server's settings, and the only place that reads the environment. The server does not start with an
  * invalid setting; the error lists all of them. docs/configuration.md lists the settings.
  */
+
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { agentSettingNames, unknownSettings } from '@headgate/contract';
 import type { UploadLimits } from '../delivery/artifacts/index.ts';
@@ -10,7 +12,7 @@ import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
-import type { Prices } from '../records/consumption/index.ts';
+import { defaultPrices, type Prices, parsePrices } from '../records/consumption/index.ts';
 import type { AiSettings } from '../runtime/ai-tasks/index.ts';
 import type { MailLimits, MailSettings } from '../runtime/alerts/index.ts';
 import { readAiSettings } from './ai-settings.ts';
@@ -19,8 +21,25 @@ import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
 import { readMailLimits, readMailSettings } from './mail-settings.ts';
-import { readPrices } from './price-settings.ts';
 import { createReader, type Environment, type Reader } from './setting-reader.ts';
+
+const mostCharacters = 65_536;
+
+function readPrices(read: Reader): Prices {
+  return read.parsed('HEADGATE_PRICES', parseSetting) ?? defaultPrices;
+}
+
+function parseSetting(input: string): Prices {
+  if (input.trimStart().startsWith('{')) return parsePrices(input);
+  const path = resolve(input);
+  const text = readFileSync(path, 'utf8');
+  if (text.length > mostCharacters) throw new Error(`${path} has more than ${mostCharacters} characters`);
+  try {
+    return parsePrices(text);
+  } catch (failure) {
+    throw new Error(`${path}: ${(failure as Error).message}`);
+  }
+}
 
 export interface Config {
   host: string;
@@ -300,9 +319,9 @@ function readMasterKey(read: Reader, faults: string[]): Secret | undefined {
 }
 
 function parseEgressList(text: string): readonly string[] {
-  const inputs = text.split(',').map((each) => each.trim());
-  parseEgressAllow(inputs);
-  return inputs;
+  const addresses = text.split(',').map((each) => each.trim());
+  parseEgressAllow(addresses);
+  return addresses;
 }
 
 /** The server sets these itself for the local agent. */

@@ -1,4 +1,6 @@
-/** What the server and the operator's commands open. The commands do not load the server: it takes most of their time. */
+/**
+ * What the server and the operator's commands open. The commands do not load the server: it takes most of their time.
+ */
 import { join } from 'node:path';
 import type pg from 'pg';
 import { type Database, openDatabase } from '../kernel/database/database.ts';

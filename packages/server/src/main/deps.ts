@@ -82,7 +82,7 @@ export interface Dependencies extends Services {
   close(): Promise<void>;
 }
 
-export interface Given {
+export interface ProcessServices {
   connection: pg.ClientConfig;
   log: Log;
   /** The counters of the process; tests leave them out. */
@@ -103,7 +103,7 @@ function createRateLimitOf({ rateLimit, callerPercent, refusedLimit }: Config, c
   return createRateLimit({ ofAccount: rateLimit, ofCaller, refusedOfAddress: refusedLimit }, clock);
 }
 
-export async function createDependencies(config: Config, input: Given): Promise<Dependencies> {
+export async function createDependencies(config: Config, input: ProcessServices): Promise<Dependencies> {
   requireUniqueNames(slices);
   const { log } = input;
   const objects = await openObjects(config);

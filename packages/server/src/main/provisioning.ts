@@ -106,11 +106,11 @@ export async function ensureGeneratedCredential(
   accountId: string,
   dataDirectory: string,
 ): Promise<ClientCredential & { isNew: boolean }> {
-  const retained = await readCredentialFile(dataDirectory);
-  if (retained !== undefined) {
-    const client = await findClientById(services.database.read, retained.clientId, services.clock.now());
-    if (client?.active && hasSecret(services.sealer, client, retained.secret))
-      return { ...retained, isNew: false };
+  const stored = await readCredentialFile(dataDirectory);
+  if (stored !== undefined) {
+    const client = await findClientById(services.database.read, stored.clientId, services.clock.now());
+    if (client?.active && hasSecret(services.sealer, client, stored.secret))
+      return { ...stored, isNew: false };
   }
   const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
   await writeCredentialFile(getCredentialFile(dataDirectory), made);

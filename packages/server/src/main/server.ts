@@ -132,8 +132,8 @@ async function start(
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
   const showsSecret = isNew && process.stdout.isTTY;
-  const kept = [...places.kept, `log: ${output.place}`];
-  console.log(renderBanner(config, { credential, file, showsSecret, kept }));
+  const kept = [...places.locations, `log: ${output.place}`];
+  console.log(renderBanner(config, { credential, file, showsSecret, locations: kept }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   const watch = watchLoop((gap) => {
     deps.metrics.observeLoopGap(gap.operation, gap.milliseconds / 1_000);
@@ -174,10 +174,10 @@ async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
 
 async function ensureCredential(deps: Dependencies, places: Places) {
   const accountId = await ensureFirstAccount(deps);
-  const input = deps.config.credential;
-  if (input !== undefined) {
-    await ensureGivenCredential(deps, accountId, input);
-    return { accountId, credential: input, file: undefined, isNew: false };
+  const configured = deps.config.credential;
+  if (configured !== undefined) {
+    await ensureGivenCredential(deps, accountId, configured);
+    return { accountId, credential: configured, file: undefined, isNew: false };
   }
   const credential = await ensureGeneratedCredential(deps, accountId, places.dataDirectory);
   return { accountId, credential, file: getCredentialFile(places.dataDirectory), isNew: credential.isNew };

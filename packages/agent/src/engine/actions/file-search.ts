@@ -6,7 +6,7 @@ import type { ArtifactFiles, RunPorts } from '../ports/ports.ts';
 import { iterate } from './iteration.ts';
 
 /** Paths below the folder of the search, and the path in the artifact of each that is published. */
-type Found = Map<string, string | undefined>;
+type FilesByPath = Map<string, string | undefined>;
 
 export async function iterateFiles(
   { search, list, ...mode }: Extract<Action, { action: 'iterate-files' }>,
@@ -31,7 +31,7 @@ async function findFiles(
   search: FileSearch,
   { files }: Pick<RunPorts, 'files'>,
   artifact: ArtifactFiles,
-): Promise<Found> {
+): Promise<FilesByPath> {
   const published = findPublished(search, artifact);
   const copied = await files.list(search.folder, search.recursive);
   if (published.size === 0 && copied === undefined && search.folder !== '' && !hasFolder(artifact, search))
@@ -44,9 +44,9 @@ async function findFiles(
 const hasFolder = (artifact: ArtifactFiles, { folder }: FileSearch) =>
   artifact.paths.some((path) => path.startsWith(`${folder}/`));
 
-function findPublished({ folder, recursive }: FileSearch, artifact: ArtifactFiles): Found {
+function findPublished({ folder, recursive }: FileSearch, artifact: ArtifactFiles): FilesByPath {
   const prefix = folder === '' ? '' : `${folder}/`;
-  const found: Found = new Map();
+  const found: FilesByPath = new Map();
   for (const path of artifact.paths) {
     const inside = path.slice(prefix.length);
     if (!path.startsWith(prefix) || (!recursive && inside.includes('/'))) continue;
@@ -57,7 +57,7 @@ function findPublished({ folder, recursive }: FileSearch, artifact: ArtifactFile
 
 async function describeFiles(
   paths: readonly string[],
-  found: Found,
+  found: FilesByPath,
   { folder }: FileSearch,
   { ports, artifact }: { ports: RunPorts; artifact: ArtifactFiles },
 ): Promise<FoundFile[]> {

@@ -10,14 +10,14 @@ export function carryVariable(
   mask: (text: string) => string,
   room: number,
 ): { carried: CarriedVariable; size: number } {
-  const input = isGrid(value) ? value.rows.map((row) => [...row]) : value;
-  const json = JSON.stringify(input);
+  const plain = isGrid(value) ? value.rows.map((row) => [...row]) : value;
+  const json = JSON.stringify(plain);
   const lose = (lost: NonNullable<CarriedVariable['lost']>) => ({ carried: { name, lost }, size: 0 });
   if (json.length > Math.min(stepValuesLimit, room)) return lose('size');
   const texts = (isGrid(value) ? value.rows.flat() : [value]).map((each) => String(each ?? ''));
   if (mask(json) !== json || texts.some((text) => mask(text) !== text)) return lose('secret');
   if (texts.some((text) => text.includes('\0') || !text.isWellFormed())) return lose('text');
-  return { carried: { name, value: input }, size: json.length };
+  return { carried: { name, value: plain }, size: json.length };
 }
 
 /** @throws VariableError if a variable does not exist any more or has another type */

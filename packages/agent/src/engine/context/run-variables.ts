@@ -25,7 +25,7 @@ export interface StartedPipeline {
   pipeline: Pipeline;
   scope: VariableScope;
   /** The names of the variables that the caller or the request sets. */
-  given: ReadonlySet<string>;
+  overridden: ReadonlySet<string>;
   isRoot: boolean;
 }
 
@@ -43,7 +43,7 @@ export function createVariableRecorder(
   let left = recordsLimit;
 
   function findSource({ name, value }: Variable, started: StartedPipeline): VariableSource {
-    if (started.given.has(name)) return started.isRoot ? 'request' : 'caller';
+    if (started.overridden.has(name)) return started.isRoot ? 'request' : 'caller';
     if (started.pipeline.variables.has(name)) return 'default';
     // Another pipeline of the run has changed it.
     if (firstValues.get(name) !== value) return 'caller';

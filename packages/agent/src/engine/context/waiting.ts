@@ -2,7 +2,7 @@
 import type { ActionResult } from './action-context.ts';
 import type { RunContext } from './run-context.ts';
 
-/** Returns the reason if the run has to end before the wait is over. */
+/** Waits. Returns the reason if the run has to end earlier. */
 export async function waitUnlessHalted(
   context: RunContext,
   milliseconds: number,

@@ -174,13 +174,13 @@ async function readPages(
     before = page.rows;
     gathering.pages += 1;
     gathering.bytes += Buffer.byteLength(response.text);
-    // With a limit the next page may not be needed, so what leads to it is not read before.
+    // With a limit the next page may not be needed, so its address is not read early.
     const isLimited = load.rowLimit !== undefined;
     const isFull: boolean = isLimited && (await takeResponse(response, page, number, gathering));
     state = isFull ? undefined : nextPage(paging, state, page, rowsPerPage);
     coming = undefined;
     if (!isLimited) {
-      // The next page comes while the rows of this one are read.
+      // Fetches the next page while the rows of this one are read.
       coming = state === undefined ? undefined : ask(state);
       await takeResponse(response, page, number, gathering);
     }
@@ -201,7 +201,7 @@ function takeResponse(
   });
 }
 
-/** The text is one column, so it is not written again, which could change it. */
+/** The text is one column, so it is stored as it came: rendering it again could change it. */
 async function takePage({ text }: AnsweredPage, gathering: Gathering): Promise<boolean> {
   if (text.trim() === '') return false;
   gathering.rows += 1;

@@ -18,7 +18,9 @@ export interface ReadPage extends PageResponse {
   hasLong: boolean;
 }
 
-/** @throws ConnectorError if it is no JSON or has another structure, or if it is empty and its status does not say so */
+/**
+ * @throws ConnectorError if it is no JSON or has another structure, or if it is empty and its status does not say so
+ */
 export function readPage(response: AnsweredPage, structure: ConnectorStructure, number: number): ReadPage {
   const { url, link } = response;
   const hasLong = hasLongNumbers(response.text);

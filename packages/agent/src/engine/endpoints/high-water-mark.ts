@@ -23,7 +23,7 @@ import {
 export interface HighWaterMark {
   /** Whether the row is to be loaded. @throws ConnectorError if it has no value that can be ordered */
   take(row: Readonly<Record<string, unknown>>): boolean;
-  /** What the request says of the last load. */
+  /** The part of the request that names the last load. */
   readonly parameters: PageRequest['parameters'];
   /** Undefined if no row has come yet. */
   readonly value: string | undefined;
@@ -86,14 +86,14 @@ export function createHighWaterMark(
   };
 }
 
-/** A value as it came; a moment if it is one, else a number. */
+/** A value as it came, read as a date and time if it is one, else as a number. */
 interface Ordered {
   text: string;
   moment?: Moment;
 }
 
 interface Moment {
-  /** Milliseconds since 1970, of whole seconds. A moment without a time zone is taken as UTC. */
+  /** Milliseconds since 1970 of the whole second. A time without a time zone is taken as UTC. */
   seconds: number;
   /** Digits after the point, without zeros at the end. */
   fraction: string;

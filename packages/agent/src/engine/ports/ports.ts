@@ -27,7 +27,7 @@ import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { KeptBetweenRuns } from './kept-between-runs.ts';
+import type { RunCaches } from './run-caches.ts';
 
 /** A statement with parameters, `$1` and so on, in place of its secrets. No values: they cannot be parameters. */
 export interface SecretSql {
@@ -170,7 +170,7 @@ export interface RunPorts {
   /** Creates an instance of QuickJS for this run. */
   createQuickJs: QuickJsSource;
   /** What the process keeps from run to run. */
-  kept: KeptBetweenRuns;
+  caches: RunCaches;
   /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
   /** @param ran what a step that has succeeded has run */
   report(step: Step, ran?: RanSql): void;

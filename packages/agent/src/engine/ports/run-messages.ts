@@ -61,43 +61,43 @@ export type ToRun =
   | { type: 'refusal'; run: number; id: number; message: string; isPermanent?: true }
   /** `script`: the id of the message that started it. */
   | { type: 'script-line'; run: number; script: number; stream: ScriptStream; line: string }
-  | { type: 'script-request'; run: number; script: number; request: number; asked: SentRequest };
+  | { type: 'script-request'; run: number; script: number; request: number; question: SentRequest };
 
 /** A call of the run that the agent answers with the id of its message. */
 export interface Questions {
-  execute: { asked: { sql: string; session?: number; secret?: SecretSql }; answer: { rowCount: number } };
+  execute: { question: { sql: string; session?: number; secret?: SecretSql }; answer: { rowCount: number } };
   query: {
-    asked: { sql: string; maxRows: number; session?: number; secret?: SecretSql };
+    question: { sql: string; maxRows: number; session?: number; secret?: SecretSql };
     /** The JSON of columns and rows. */
     answer: string;
   };
   /** The value of a secret reference. */
-  secret: { asked: { name: string }; answer: string };
+  secret: { question: { name: string }; answer: string };
   /** From now on the SQL and the files of the run go to a scratch database and its folder. */
-  scratch: { asked: Record<never, never>; answer: undefined };
-  script: { asked: { job: ScriptJob }; answer: ScriptEnd };
+  scratch: { question: Record<never, never>; answer: undefined };
+  script: { question: { job: ScriptJob }; answer: ScriptEnd };
   /** A file of an artifact, by the artifact's place in the start. */
-  'artifact-text': { asked: { artifact: number; path: string }; answer: string };
-  'artifact-file': { asked: { artifact: number; path: string }; answer: FileDescription };
+  'artifact-text': { question: { artifact: number; path: string }; answer: string };
+  'artifact-file': { question: { artifact: number; path: string }; answer: FileDescription };
   /** Opens an endpoint for calls. The answer is its number. */
-  'connector-open': { asked: AskedEndpoint; answer: number };
-  'connector-page': { asked: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
-  'connector-close': { asked: { call: number }; answer: undefined };
-  'file-find': { asked: { path: string }; answer: string };
-  'file-text': { asked: { path: string }; answer: string };
-  'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
-  'file-descriptions': { asked: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
+  'connector-open': { question: AskedEndpoint; answer: number };
+  'connector-page': { question: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
+  'connector-close': { question: { call: number }; answer: undefined };
+  'file-find': { question: { path: string }; answer: string };
+  'file-text': { question: { path: string }; answer: string };
+  'file-list': { question: { folder: string; recursive: boolean }; answer: string[] | undefined };
+  'file-descriptions': { question: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
   /** The answer is the path of a partial file. */
-  'file-download': { asked: { address: string }; answer: string };
-  'file-begin': { asked: { path: string }; answer: string };
+  'file-download': { question: { address: string }; answer: string };
+  'file-begin': { question: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
-  'file-append': { asked: { partial: string; text: string }; answer: undefined };
-  'file-end': { asked: { partial: string; isComplete: boolean }; answer: undefined };
+  'file-append': { question: { partial: string; text: string }; answer: undefined };
+  'file-end': { question: { partial: string; isComplete: boolean }; answer: undefined };
 }
 
 export type QuestionName = keyof Questions;
 export type Question = {
-  [Name in QuestionName]: { type: Name; run: number; id: number } & Questions[Name]['asked'];
+  [Name in QuestionName]: { type: Name; run: number; id: number } & Questions[Name]['question'];
 }[QuestionName];
 
 export type FromRun =
@@ -112,7 +112,7 @@ export type OfRun =
   | { type: 'alive'; run: number }
   | Question
   /** Ends the statement or script that the message `asked` started. It is then answered as failed. */
-  | { type: 'interrupt'; run: number; asked: number }
+  | { type: 'interrupt'; run: number; questionId: number }
   | { type: 'script-answer'; run: number; request: number; json: string }
   | { type: 'script-refusal'; run: number; request: number; message: string }
   | { type: 'step'; run: number; step: Step; ran?: RanSql }

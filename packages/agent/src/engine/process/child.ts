@@ -3,7 +3,7 @@
  * its code is loaded it gives up its right to read files, and nothing of it can change any more: all that a run
  * leaves is in objects of that run. The process exits with the agent.
  */
-import { createKeptBetweenRuns } from '../ports/kept-between-runs.ts';
+import { createRunCaches } from '../ports/run-caches.ts';
 import { listenForRuns } from './process-of-runs.ts';
 
-await listenForRuns(createKeptBetweenRuns());
+await listenForRuns(createRunCaches());

@@ -1,6 +1,6 @@
 /** Does the runs that the agent sends to this process, one after the other. */
 import { compileQuickJs, createQuickJsLender } from '@headgate/pipelines';
-import type { KeptBetweenRuns } from '../ports/kept-between-runs.ts';
+import type { RunCaches } from '../ports/run-caches.ts';
 import type { ArtifactIndex, FromRun, RunStart, ToRun } from '../ports/run-messages.ts';
 import { freezeBuiltIns } from './frozen-built-ins.ts';
 import { gatherMessages } from './gathered-messages.ts';
@@ -9,7 +9,7 @@ import { createRunningRun, type RunningRun } from './running-run.ts';
 
 /** @param onStart called at the start of each run, for tests */
 export async function listenForRuns(
-  kept: KeptBetweenRuns,
+  caches: RunCaches,
   onStart: (start: RunStart, run: number) => void = () => undefined,
 ): Promise<void> {
   const quickJs = createQuickJsLender();
@@ -34,7 +34,12 @@ export async function listenForRuns(
     if (message.forget === true) indexes.clear();
     for (const { digest, index } of message.start.artifacts)
       if (index !== undefined) indexes.set(digest, index);
-    const running = createRunningRun(message, { createQuickJs: quickJs.lend, kept, indexes, messages });
+    const running = createRunningRun(message, {
+      createQuickJs: quickJs.lend,
+      caches: caches,
+      indexes,
+      messages,
+    });
     current = running;
     const alive = leftovers.keep(setInterval(() => send({ type: 'alive', run }), 1_000).unref());
     onStart(message.start, run);

@@ -15,8 +15,8 @@ import {
 import { getReason } from '../../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../../scripts/script-job.ts';
 import { longestTimer } from '../../time.ts';
-import type { KeptBetweenRuns } from '../ports/kept-between-runs.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SecretSql, SharedVersion } from '../ports/ports.ts';
+import type { RunCaches } from '../ports/run-caches.ts';
 import {
   type ArtifactIndex,
   type OfRun,
@@ -33,7 +33,7 @@ import type { GatheredMessages } from './gathered-messages.ts';
 
 interface Process {
   createQuickJs: QuickJsSource;
-  kept: KeptBetweenRuns;
+  caches: RunCaches;
   indexes: ReadonlyMap<string, ArtifactIndex>;
   messages: GatheredMessages;
 }
@@ -86,7 +86,7 @@ export function createRunningRun(
 
   function ask<Name extends QuestionName>(
     type: Name,
-    question: Questions[Name]['asked'],
+    question: Questions[Name]['question'],
     id = ++lastId,
   ): Promise<Questions[Name]['answer']> {
     if (hasEnded) return Promise.reject(new Error(over));
@@ -100,10 +100,10 @@ export function createRunningRun(
   async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page' | 'file-download'>(
     limit: AbortSignal | undefined,
     type: Name,
-    question: Questions[Name]['asked'],
+    question: Questions[Name]['question'],
     id = ++lastId,
   ): Promise<Questions[Name]['answer']> {
-    const interrupt = () => send({ type: 'interrupt', run: number, asked: id });
+    const interrupt = () => send({ type: 'interrupt', run: number, questionId: id });
     limit?.throwIfAborted();
     limit?.addEventListener('abort', interrupt);
     try {
@@ -124,7 +124,7 @@ export function createRunningRun(
   }
 
   async function answerScript(message: Extract<ToRun, { type: 'script-request' }>): Promise<void> {
-    const { script, request, asked } = message;
+    const { script, request, question: asked } = message;
     try {
       const json = (await scripts.get(script)?.answer(asked)) ?? 'null';
       send({ type: 'script-answer', run: number, request, json });
@@ -183,7 +183,7 @@ export function createRunningRun(
     download: (address, limit) => askWithin(limit, 'file-download', { address }),
     enterScratch: () => ask('scratch', {}),
     createQuickJs,
-    kept: process.kept,
+    caches: process.caches,
     report: (step, ran) => tell({ type: 'step', run: number, step, ...(ran === undefined ? {} : { ran }) }),
     log: (line, source) =>
       tell({ type: 'line', run: number, line, source, timestamp: new Date().toISOString() }),

@@ -8,10 +8,13 @@ import {
   sharedUseLimit,
 } from '@headgate/pipelines';
 import type { RunArtifact } from '../context/run-context.ts';
-import type { KeptBetweenRuns, ReadPipeline } from '../ports/kept-between-runs.ts';
 import type { ArtifactFiles, RunPorts, RunRequest } from '../ports/ports.ts';
+import type { ReadPipeline, RunCaches } from '../ports/run-caches.ts';
 
-export function createOwnArtifact({ versionName }: RunRequest, { artifact, kept }: RunPorts): RunArtifact {
+export function createOwnArtifact(
+  { versionName }: RunRequest,
+  { artifact, caches: kept }: RunPorts,
+): RunArtifact {
   return createArtifact(artifact, kept, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
@@ -27,7 +30,7 @@ export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse)
     const key = JSON.stringify([use.prefix, versionName]);
     const artifact =
       artifacts.get(key) ??
-      createArtifact(files, ports.kept, { versionName, title, prefix: `${use.prefix}/` });
+      createArtifact(files, ports.caches, { versionName, title, prefix: `${use.prefix}/` });
     artifacts.set(key, artifact);
     return artifact;
   };
@@ -36,12 +39,12 @@ export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse)
 /** `prefix` precedes the paths of its pipelines in messages, to distinguish artifacts. */
 function createArtifact(
   files: ArtifactFiles,
-  retained: KeptBetweenRuns,
+  caches: RunCaches,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
 ): RunArtifact {
   const pipelines = new Map<string, Promise<ReadPipeline | undefined>>();
   function read(path: string): Promise<ReadPipeline | undefined> {
-    const found = pipelines.get(path) ?? readPipeline(files, retained, path);
+    const found = pipelines.get(path) ?? readPipeline(files, caches, path);
     pipelines.set(path, found);
     return found;
   }
@@ -83,7 +86,7 @@ function createArtifact(
 
 async function readPipeline(
   files: ArtifactFiles,
-  retained: KeptBetweenRuns,
+  retained: RunCaches,
   path: string,
 ): Promise<ReadPipeline | undefined> {
   if (!files.has(path)) return undefined;
@@ -101,9 +104,9 @@ async function readProfiles(files: ArtifactFiles): Promise<Map<string, ProfileOu
 }
 
 function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {
-  const expected = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
+  const version = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
-    `${expected} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
+    `${version} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
     `and use at most ${sharedUseLimit} versions of shared pipelines in one execution`
   );
 }

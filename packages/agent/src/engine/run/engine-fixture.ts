@@ -14,7 +14,6 @@ import type { RunScript } from '../../scripts/script-job.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
 import { createRunFiles, describeFile, downloadPartial, type FilesPlace } from '../files/run-files.ts';
-import { createKeptBetweenRuns } from '../ports/kept-between-runs.ts';
 import type {
   ArtifactFiles,
   LogSource,
@@ -24,6 +23,7 @@ import type {
   SharedVersion,
   Warehouse,
 } from '../ports/ports.ts';
+import { createRunCaches } from '../ports/run-caches.ts';
 import { runBounds, runPipeline } from './run.ts';
 
 export interface Fixture {
@@ -142,7 +142,7 @@ export async function createFixture(
     },
     reportFault: () => undefined,
     createQuickJs: createQuickJsLender().lend,
-    kept: createKeptBetweenRuns(),
+    caches: createRunCaches(),
     report(step, ran) {
       if (ran !== undefined) ranSql.push(ran);
       steps.set(step.stepId, step);

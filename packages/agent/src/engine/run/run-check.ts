@@ -10,15 +10,15 @@ import {
   type SharedPipelineUse,
 } from '@headgate/pipelines';
 import type { RunArtifact, RunContext } from '../context/run-context.ts';
-import type { KeptBetweenRuns } from '../ports/kept-between-runs.ts';
 import type { RunRequest } from '../ports/ports.ts';
+import type { RunCaches } from '../ports/run-caches.ts';
 
 /** Findings listed in one message. The rest is counted. */
 const namedFindings = 10;
 
 interface CheckEngine {
   expressions: ExpressionEngine;
-  kept: KeptBetweenRuns;
+  caches: RunCaches;
 }
 
 export function createRunCheck(
@@ -57,7 +57,7 @@ export function createRunCheck(
 /** Reports expressions with a syntax error. Each distinct text is compiled once. */
 async function findWrongExpressions(
   checked: RunCheck['checked'],
-  { expressions, kept }: CheckEngine,
+  { expressions, caches: kept }: CheckEngine,
 ): Promise<Finding[]> {
   const placed: (PlacedExpression & { path: string })[] = [];
   for (const { artifact, path } of checked)

@@ -174,7 +174,7 @@ function createContext(
       final ??= outcome;
     },
     getHaltOutcome: () => final,
-    check: createRunCheck(request, { expressions, kept: ports.kept }, getSharedArtifact),
+    check: createRunCheck(request, { expressions, caches: ports.caches }, getSharedArtifact),
     findHalt() {
       if (final !== undefined) return final;
       if (ports.isCancelled())
@@ -218,7 +218,13 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ca
     const { pipelineRunId, artifact, restarted } = call;
     restoreVariables(scope, restarted?.variables ?? []);
     context.records.open(pipelineRunId, scope);
-    context.recordVariables({ pipelineRunId, pipeline, scope, given, isRoot: call.chain.length === 0 });
+    context.recordVariables({
+      pipelineRunId,
+      pipeline,
+      scope,
+      overridden: given,
+      isRoot: call.chain.length === 0,
+    });
     const frame = { context, pipelineRunId, pipeline, artifact, chain, scope };
     const run = restarted === undefined ? frame : { ...frame, restarted };
     const outcome = await (pipeline.type === 'orchestration'

@@ -20,7 +20,7 @@ export interface WrittenTable {
 export interface RepeatedKeys {
   /** Reads a statement that is about to run. Returns the table to which it adds rows, or whose rows it changes. */
   note(sql: string): WrittenTable | undefined;
-  /** What to say of the tables; nothing for those without keys. Never rejects. */
+  /** The messages about the tables; none for those without keys. Never rejects. */
   describe(tables: Iterable<WrittenTable>): Promise<string[]>;
 }
 
@@ -34,7 +34,7 @@ export function createRepeatedKeys(
   warehouse: Pick<Session, 'query'>,
   quote: (name: string) => string,
 ): RepeatedKeys {
-  /** The keys of the tables, by schema and name in lower case. Of other runs only those that are there before. */
+  /** The keys of the tables, by schema and name in lower case. Keys that other runs add meanwhile are not seen. */
   let known: Promise<Map<string, DeclaredKey[]>> | undefined;
   let isEmpty = false;
 
@@ -90,6 +90,6 @@ export function createRepeatedKeys(
   };
 }
 
-/** Without a schema it is the default one. */
+/** Without a schema, the default schema is meant. */
 const keyOf = ([table = '', schema = 'main']: readonly string[]) =>
   JSON.stringify([schema.toLowerCase(), table.toLowerCase()]);

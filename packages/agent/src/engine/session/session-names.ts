@@ -72,12 +72,12 @@ const letter = /^[\p{L}\p{N}_$]$/u;
 
 /** How often a name stands in a statement, in any case. A text may have the name of a variable, so it counts. */
 export function countName(sql: string, name: string): number {
-  const expected = name.toLowerCase();
+  const lowerName = name.toLowerCase();
   let count = 0;
-  if (!sql.toLowerCase().includes(expected)) return count;
+  if (!sql.toLowerCase().includes(lowerName)) return count;
   for (const { kind, value } of readWords(sql)) {
-    if (kind === 'text') count += [...findWords(value.toLowerCase(), expected, letter)].length;
-    else if (value === expected) count += 1;
+    if (kind === 'text') count += [...findWords(value.toLowerCase(), lowerName, letter)].length;
+    else if (value === lowerName) count += 1;
   }
   return count;
 }

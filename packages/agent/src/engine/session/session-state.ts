@@ -18,7 +18,7 @@ export interface SessionState {
   pass(sql: string, path: IterationPath): void;
 }
 
-interface Left {
+interface LeftBehind {
   readonly what: string;
   /** With the same text, a setting means the same for all iterations. */
   readonly text: string;
@@ -31,7 +31,7 @@ interface Left {
 const currentSchema = '';
 
 export function createSessionState(): SessionState {
-  const retained = new Map<string, Left>();
+  const retained = new Map<string, LeftBehind>();
   return {
     pass(sql, path) {
       const made = findMade(sql);
@@ -80,18 +80,18 @@ function needs(sql: string, key: string, made: string | undefined): boolean {
   return countName(sql, key) > (made === key ? 1 : 0);
 }
 
-const isSame = ({ what, text }: Left, sql: string) => !what.includes('temporary') && text === sql;
+const isSame = ({ what, text }: LeftBehind, sql: string) => !what.includes('temporary') && text === sql;
 
 /** Whether the iterations of `outer` are also around `inner`. */
 const isAround = (outer: IterationPath, inner: IterationPath) =>
   outer.every((iteration, index) => inner[index] === iteration);
 
 /** Around all iterations, what one of them left can be used if no other one left it too. */
-function isForeign(left: Left, path: IterationPath): boolean {
+function isForeign(left: LeftBehind, path: IterationPath): boolean {
   if (isAround(left.path, path)) return false;
   return left.isContested || !isAround(path, left.path);
 }
 
-function describe({ what }: Left): string {
+function describe({ what }: LeftBehind): string {
   return `${what} another iteration, and concurrent iterations share it: use it in the script that makes it, or set the concurrency of the iterator to Sequential`;
 }

@@ -1,7 +1,7 @@
 /**
- * The tables that a statement of a test writes to, by its words, and those whose `rowid` it may read. They get a copy before the statement runs. A
- * table that is missed here has none, and then DuckDB refuses the statement: nothing depends on this list for
- * the safety of the real data.
+ * The tables that a statement of a test writes to, by its words, and those whose `rowid` it may read. They get a copy
+ * before the statement runs. A table that is missed here has none, and then DuckDB refuses the statement: nothing
+ * depends on this list for the safety of the real data.
  */
 import type { Word } from '../statements/sql-words.ts';
 

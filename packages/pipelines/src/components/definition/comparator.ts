@@ -66,8 +66,8 @@ export function readCondition(row: readonly Resolved[]): Condition {
 
 /** @throws ParameterError listing the known comparators */
 export function readComparator(word: string): Comparator {
-  const expected = word.trim().toLowerCase();
-  const found = Object.hasOwn(comparators, expected) ? comparators[expected] : undefined;
+  const lowerWord = word.trim().toLowerCase();
+  const found = Object.hasOwn(comparators, lowerWord) ? comparators[lowerWord] : undefined;
   if (found === undefined) {
     throw new ParameterError(
       `"${word}" is not a comparator: use one of ${Object.keys(comparators).join(', ')}`,

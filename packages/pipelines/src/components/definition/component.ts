@@ -225,12 +225,12 @@ export interface Projection {
   /** The relation that it reads. */
   readonly base: Source;
   /** Columns of the base; `except` if only the warehouse knows them. */
-  readonly kept: readonly KeptColumn[] | { readonly except: readonly string[] };
+  readonly baseColumns: readonly BaseColumn[] | { readonly except: readonly string[] };
   readonly computed: readonly ComputedColumn[];
   readonly where: readonly string[];
 }
 
-export interface KeptColumn {
+export interface BaseColumn {
   readonly column: string;
   readonly as: string;
 }

@@ -13,7 +13,7 @@ import type { ConnectorColumn } from '../schema.ts';
 
 export type LoadMode = 'replace' | 'truncate' | 'append' | 'fail-if-exists';
 
-/** What happens if rows do not fit the schema of the profile. */
+/** What to do with rows that do not fit the schema of the profile. */
 export type SchemaChange =
   /** A value that does not fit its column ends the load. Members without a column are left out, and named. */
   | 'stop'
@@ -54,7 +54,7 @@ export interface EndpointLoad {
 export interface Incremental {
   /** Its largest value is the high-water mark. */
   column: string;
-  /** Where the mark of the last load stands in the request. */
+  /** Where the request has the mark of the last load. */
   at: RequestPlace | undefined;
 }
 

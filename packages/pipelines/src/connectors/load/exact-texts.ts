@@ -11,7 +11,7 @@ import { isJsonMap, type JsonMap } from '../profile-reader.ts';
 /** How `x` names a member of a row, or of an element of a list. */
 export const nameText = (name: string): string => JSON.stringify([name]);
 
-/** The parts of the name of an element's member, around the place of the element, from 1. */
+/** The name of an element's member in two parts: before and after the number of the element, which counts from 1. */
 export function nameElementText(list: string, member: string): [before: string, after: string] {
   return [`[${JSON.stringify(list)},`, `,${JSON.stringify(member)}]`];
 }

@@ -4,7 +4,8 @@
  * - **pipeline rule**: reads one file.
  * - **project rule**: reads the facts of all files, such as calls and tables, and what the server knows.
  * - **level**: a review with a finding of the level ERROR is FAILED. The rules file of a version may change it.
- * - **fix**: the steps that mend the file, as JSON Patch (RFC 6902) over the parsed YAML. Only mechanical changes have one.
+ * - **fix**: the steps that mend the file, as JSON Patch (RFC 6902) over the parsed YAML. Only mechanical changes have
+ *   one.
  */
 import type { Plain } from '../../format/pipeline.ts';
 import type { ProjectFacts, ServerFacts } from '../facts/pipeline-facts.ts';

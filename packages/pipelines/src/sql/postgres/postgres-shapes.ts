@@ -1,4 +1,6 @@
-/** The parts of PostgreSQL's SQL that change which columns or rows there are. It has no `* REPLACE`, BY NAME or PIVOT. */
+/**
+ * The parts of PostgreSQL's SQL that change which columns or rows there are. It has no `* REPLACE`, BY NAME or PIVOT.
+ */
 import { type Dialect, SqlError, type UnitedRows } from '../dialect/dialect.ts';
 
 type Shapes = Pick<

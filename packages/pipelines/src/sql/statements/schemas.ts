@@ -197,8 +197,8 @@ const listCopies = (condition: string, target: string, missing: string) =>
   orderSteps(listCopySteps(condition, target, missing));
 
 /**
- * The statements that copy the tables of schemas, with their rows, lengths, defaults, NOT NULL, keys and sequences. A view is
- * refused: its query names the tables of the schema that it was written in.
+ * The statements that copy the tables of schemas, with their rows, lengths, defaults, NOT NULL, keys and sequences. A
+ * view is refused: its query names the tables of the schema that it was written in.
  *
  * @param condition for `schema_name` of the source
  * @param target SQL that gives the quoted name of the new schema

@@ -16,14 +16,14 @@ export interface RoleGrant {
   role: ProjectRole | EnvironmentRole;
 }
 
-interface Wanted {
+interface RoleRequest {
   role: string;
   roles?: readonly { projectId: string; environmentName?: string | undefined; role: string }[] | undefined;
   projectId?: string | undefined;
 }
 
 /** The account role and the grants of a request. Throws `unknown-role`. */
-export function readRoles(body: Wanted): { accountRole: AccountRole; grants: RoleGrant[] } {
+export function readRoles(body: RoleRequest): { accountRole: AccountRole; grants: RoleGrant[] } {
   const grants = (body.roles ?? []).map(({ projectId, environmentName, role }, index): RoleGrant => {
     const allowed = environmentName === undefined ? projectRoles : environmentRoles;
     return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };

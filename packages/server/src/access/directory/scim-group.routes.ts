@@ -24,13 +24,13 @@ export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds
   const base = renderBase(needs);
 
   read(listScimGroups, async (call) => {
-    const request = readSearch(call.query);
-    return { text: renderList(await searches.findGroups(call, request), request.offset + 1) };
+    const search = readSearch(call.query);
+    return { text: renderList(await searches.findGroups(call, search), search.offset + 1) };
   });
 
   read(searchScimGroups, async (call) => {
-    const request = readSearchMessage(call.body);
-    return { text: renderList(await searches.findGroups(call, request), request.offset + 1) };
+    const search = readSearchMessage(call.body);
+    return { text: renderList(await searches.findGroups(call, search), search.offset + 1) };
   });
 
   read(getScimGroup, async ({ params: { id }, query, rows, scope }) => {

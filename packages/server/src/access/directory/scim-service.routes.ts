@@ -51,12 +51,12 @@ export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds, se
   });
 
   read(searchScim, async (call) => {
-    const request = readSearchMessage(call.body);
-    const users = await findIfKnown(() => searches.findUsers(call, request));
+    const search = readSearchMessage(call.body);
+    const users = await findIfKnown(() => searches.findUsers(call, search));
     const rest = {
-      ...request,
-      offset: Math.max(request.offset - (users.found?.total ?? 0), 0),
-      count: request.count - (users.found?.resources.length ?? 0),
+      ...search,
+      offset: Math.max(search.offset - (users.found?.total ?? 0), 0),
+      count: search.count - (users.found?.resources.length ?? 0),
     };
     const groups = await findIfKnown(() => searches.findGroups(call, rest));
     if (users.found === undefined && groups.found === undefined) throw users.refused;
@@ -64,7 +64,7 @@ export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds, se
       total: (users.found?.total ?? 0) + (groups.found?.total ?? 0),
       resources: [...(users.found?.resources ?? []), ...(groups.found?.resources ?? [])],
     };
-    return { text: renderList(found, request.offset + 1) };
+    return { text: renderList(found, search.offset + 1) };
   });
 }
 

@@ -25,13 +25,13 @@ export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds,
   const base = renderBase(needs);
 
   read(listScimUsers, async (call) => {
-    const request = readSearch(call.query);
-    return { text: renderList(await searches.findUsers(call, request), request.offset + 1) };
+    const search = readSearch(call.query);
+    return { text: renderList(await searches.findUsers(call, search), search.offset + 1) };
   });
 
   read(searchScimUsers, async (call) => {
-    const request = readSearchMessage(call.body);
-    return { text: renderList(await searches.findUsers(call, request), request.offset + 1) };
+    const search = readSearchMessage(call.body);
+    return { text: renderList(await searches.findUsers(call, search), search.offset + 1) };
   });
 
   read(getScimUser, async ({ params: { id }, query, rows }) => {

@@ -55,11 +55,11 @@ export function accessRoutes({ read }: Endpoints): void {
     const { permission, environmentName: name } = query;
     if (name !== undefined)
       requireRow(await rows(environmentExists, { name }), () => problem('unknown-environment', { name }));
-    const expected = permission === undefined ? anyRole : findRequiredRoles(permission);
+    const required = permission === undefined ? anyRole : findRequiredRoles(permission);
     const { rows: some, total } = await page(projectAccessPage, {
-      wanted_account_roles: expected.account,
-      wanted_project_roles: expected.project,
-      wanted_environment_roles: expected.environment,
+      wanted_account_roles: required.account,
+      wanted_project_roles: required.project,
+      wanted_environment_roles: required.environment,
       wanted_environment: name ?? null,
       limit,
       offset,

@@ -38,10 +38,10 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
 
   write(addGroupMembers, async ({ tx, scope, params, body, now }) => {
     const group = await lockGroup(tx, scope, params.groupId);
-    const expected = new Set(body.userIds.map((id) => id.toLowerCase()));
-    const ids = await findUnknownUsers(tx, scope, expected);
+    const userIds = new Set(body.userIds.map((id) => id.toLowerCase()));
+    const ids = await findUnknownUsers(tx, scope, userIds);
     if (ids.length > 0) throw problem('unknown-user', { ids });
-    const change: MemberChange = { keeps: true, added: expected, removed: new Set() };
+    const change: MemberChange = { keeps: true, added: userIds, removed: new Set() };
     const changed = await changeMembers(tx, scope, group.group_id, change);
     const added = changed.added.length;
     if (added === 0) return { body: { added: 0 }, events: [] };

@@ -14,7 +14,7 @@ const gatherMilliseconds = 100;
 const waitingLimit = 10_000;
 const job = 'record refused token requests';
 
-interface Refused {
+interface Refusals {
   client: Client;
   clientId: string;
   requestId: string;
@@ -22,7 +22,7 @@ interface Refused {
 }
 
 export interface RefusedAttempts {
-  record(refused: Refused): void;
+  record(refused: Refusals): void;
   /** Resolves when each recorded refusal was written or failed to be. */
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function createRefusedAttempts({
   clock,
 }: Pick<Services, 'database' | 'newId' | 'log' | 'clock'>): RefusedAttempts {
   const failures = createFailureLog(log, clock);
-  let waiting: Refused[] = [];
+  let waiting: Refusals[] = [];
   /** Events lost since the last successful write. */
   let lost = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -19,7 +19,7 @@ const keysPath = '/.well-known/jwks.json';
 const metadataPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 const formType = 'application/x-www-form-urlencoded';
 const longestMember = 1_024;
-/** A form is a few hundred bytes, and its sender is not known yet. */
+/** A form has a few hundred bytes, and its sender is not authenticated yet. */
 const formMilliseconds = 10_000;
 const formLimit = {
   bytes: 16_384,

@@ -196,7 +196,7 @@ async function describeDryRun(
   const body = {
     ignoredResources: ignored,
     versionName,
-    ...checked.told,
+    ...checked.summary,
     digest: manifest.digest,
     assets: manifest.files.map(({ path }) => path),
   };

@@ -10,7 +10,7 @@ const keptLimit = 1_000;
 
 /** The value of a column `ignored_pipelines`. */
 export function renderIgnoredPipelines({ unreadable }: Upload): string {
-  const retained = unreadable.slice(0, keptLimit).map(
+  const shown = unreadable.slice(0, keptLimit).map(
     ({ path, reason, line }): IgnoredPipeline => ({
       path,
       ...(line === undefined ? {} : { line }),
@@ -18,5 +18,5 @@ export function renderIgnoredPipelines({ unreadable }: Upload): string {
       reason: reason.slice(0, ignoredReasonLimit).replaceAll('\0', '').toWellFormed(),
     }),
   );
-  return JSON.stringify(retained);
+  return JSON.stringify(shown);
 }

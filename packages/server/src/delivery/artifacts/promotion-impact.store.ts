@@ -1,7 +1,7 @@
 /**
- * What readers in the target of a promotion lose. The latest successful runs of the version in the source environment tell which
- * columns it leaves in the datasets that it writes. The readers are the latest successful runs in the target, and for a
- * pipeline that has run with the version, that run.
+ * What readers in the target of a promotion lose. The latest successful runs of the version in the source environment
+ * tell which columns it leaves in the datasets that it writes. The readers are the latest successful runs in the
+ * target, and for a pipeline that has run with the version, that run.
  */
 import { lostColumnReadersLimit, lostColumnsLimit, type PromotionDryRun } from '@headgate/contract';
 import { type Read, statement, typed } from '../../kernel/database/database.ts';

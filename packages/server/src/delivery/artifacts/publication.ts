@@ -52,12 +52,12 @@ export async function addGateErrors(
 ): Promise<Checked> {
   if (retained === undefined) return checked;
   const errors = await passGate(review, version, retained.getSource);
-  const { warnings, warningsTotal } = checked.told;
+  const { warnings, warningsTotal } = checked.summary;
   const told = {
     warnings: [...warnings, ...errors].slice(0, uploadWarningLimit),
     warningsTotal: warningsTotal + errors.length,
   };
-  return { ...checked, told };
+  return { ...checked, summary: told };
 }
 
 type Rows = <Row, Parameters>(
@@ -84,7 +84,7 @@ export interface Publication {
 }
 
 export interface Published {
-  body: { ignoredResources: IgnoredResource[]; versionName: string } & Checked['told'];
+  body: { ignoredResources: IgnoredResource[]; versionName: string } & Checked['summary'];
   events: AccountEvent[];
 }
 
@@ -108,12 +108,12 @@ export async function publishVersion(
     digest: manifest.digest,
     files: manifest.files.length,
     ignoredResources: ignored.length,
-    warnings: checked.told.warningsTotal,
+    warnings: checked.summary.warningsTotal,
   };
   const { projectId, environmentName, versionName } = version;
   const subject = { type: 'artifact', id: versionName, name: versionName };
   return {
-    body: { ignoredResources: ignored, versionName, ...checked.told },
+    body: { ignoredResources: ignored, versionName, ...checked.summary },
     events: [{ name: 'artifact-created', projectId, environmentName, subject, after }],
   };
 }

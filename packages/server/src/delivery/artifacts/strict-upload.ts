@@ -9,7 +9,7 @@ import type { Upload } from './upload/collection.ts';
 const violationLimit = 100;
 
 /** Throws `strict-upload-refused`. */
-export function requireNoErrors({ told, errorsTotal }: Checked): void {
+export function requireNoErrors({ summary: told, errorsTotal }: Checked): void {
   if (errorsTotal === 0) return;
   const violations = told.warnings
     .filter(({ level }) => level === 'error')

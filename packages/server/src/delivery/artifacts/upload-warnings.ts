@@ -35,6 +35,6 @@ async function describeLostPipelines(
     types: pipelines.map(({ type }) => type),
   });
   if (row === undefined || row.kept * 2 >= row.total) return undefined;
-  const retained = row.kept === 0 ? 'none' : `only ${row.kept}`;
-  return `the upload has ${retained} of the ${row.total} pipelines of the newest version: a version has all files of the project, and what is left out cannot be started from it`;
+  const remaining = row.kept === 0 ? 'none' : `only ${row.kept}`;
+  return `the upload has ${remaining} of the ${row.total} pipelines of the newest version: a version has all files of the project, and what is left out cannot be started from it`;
 }

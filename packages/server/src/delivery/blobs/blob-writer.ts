@@ -118,9 +118,9 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   return {
     keep(files) {
-      const retained = keep(files);
-      keeping = Promise.allSettled([keeping, retained]);
-      return retained;
+      const stored = keep(files);
+      keeping = Promise.allSettled([keeping, stored]);
+      return stored;
     },
     async finish() {
       if (open !== undefined) await put(open);

@@ -90,7 +90,10 @@ export function enterpriseOauthRoutes(
   write(deleteEnterpriseOauth, async ({ tx, scope, params }) => {
     const row = await lockEnterpriseOauth(tx, scope.accountId, params.enterpriseOauthId);
     await requireUnused(tx, scope.accountId, row.enterprise_oauth_id, null);
-    deleteEnterpriseOauthRow(tx, scope.accountId, row.enterprise_oauth_id);
+    tx.send(deleteEnterpriseOauthRow, {
+      account_id: scope.accountId,
+      enterprise_oauth_id: row.enterprise_oauth_id,
+    });
     const before = presentEnterpriseOauth(row);
     return { events: [{ name: 'enterprise-oauth-deleted', subject: buildSubject(row), before }] };
   });

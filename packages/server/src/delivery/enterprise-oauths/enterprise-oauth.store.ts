@@ -136,7 +136,7 @@ const selectUses = statement(
   where $project_ids::uuid[] is null or p.project_id = any ($project_ids::uuid[])
   order by p.name limit ${namedProjects}`,
 );
-const deleteOne = statement(
+export const deleteEnterpriseOauthRow = statement(
   { parameters: { account_id: 'uuid', enterprise_oauth_id: 'uuid' } },
   'delete from enterprise_oauth where account_id = $account_id and enterprise_oauth_id = $enterprise_oauth_id',
 );
@@ -170,10 +170,6 @@ export async function requireUnused(
   const [first] = uses;
   if (first !== undefined)
     throw problem('enterprise-oauth-in-use', { projects: uses.map(({ name }) => name), total: first.total });
-}
-
-export function deleteEnterpriseOauthRow(tx: Transaction, accountId: string, id: string): void {
-  tx.send(deleteOne, { account_id: accountId, enterprise_oauth_id: id });
 }
 
 /** The roles that may list the connections. */

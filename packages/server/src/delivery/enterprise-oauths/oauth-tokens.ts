@@ -58,7 +58,7 @@ const azureDevOpsScope = '499b84ac-1321-427f-aa17-267ca6975798/.default';
 
 export function createOauthTokens(options: OauthTokenOptions): OauthTokens {
   const { database, sealer, clock, config } = options;
-  const retained = new Map<string, { endsAt: number; token: Promise<Token> }>();
+  const cache = new Map<string, { endsAt: number; token: Promise<Token> }>();
 
   async function request(accountId: string, id: string): Promise<Token> {
     const row = await findEnterpriseOauth(database.read, accountId, id);
@@ -74,17 +74,17 @@ export function createOauthTokens(options: OauthTokenOptions): OauthTokens {
   return {
     async getCredential(accountId, id) {
       const key = `${accountId} ${id}`;
-      const found = retained.get(key);
+      const found = cache.get(key);
       const now = clock.now().getTime();
       if (found !== undefined && found.endsAt > now) return (await found.token).credential;
       const entry = { endsAt: now + spareMilliseconds, token: request(accountId, id) };
-      retained.set(key, entry);
+      cache.set(key, entry);
       try {
         const token = await entry.token;
         entry.endsAt = token.expiresAt.getTime() - spareMilliseconds;
         return token.credential;
       } catch (failure) {
-        if (retained.get(key) === entry) retained.delete(key);
+        if (cache.get(key) === entry) cache.delete(key);
         throw failure;
       }
     },

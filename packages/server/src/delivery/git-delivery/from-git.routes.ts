@@ -39,12 +39,12 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
       async (opened) => {
         const commit = await findCommit(opened);
         const versionName = body.versionName ?? renderVersionName(commit, body.branch ?? body.tag ?? null);
-        const expected = {
+        const publishing = {
           ...{ accountId: scope.accountId, projectId, environmentName, versionName, commit },
           branch: body.branch ?? null,
           isStrict: query.strict,
         };
-        const published = publishCommit(services, opened.content, rows, expected, (publication) =>
+        const published = publishCommit(services, opened.content, rows, publishing, (publication) =>
           write(content, (tx) => publishVersion(tx, scope, publication, now)),
         );
         return published.catch(async (failure: unknown) => {

@@ -1,9 +1,9 @@
 /** Versions that are published from a branch or a commit, by a request. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
 import { requireProblem } from '../../../testing/client.ts';
-import { commitByApi, listVersions } from '../../../testing/git-delivery.ts';
+import { commitByApi, createDeliveryScene, listVersions } from '../../../testing/git-delivery.ts';
 import { commitFiles, runGit, startGitHost } from '../../../testing/git-host.ts';
 import { smallPipeline, type TestProject, type Uploaded } from '../../../testing/project.ts';
 import { startTestServer } from '../../../testing/server.ts';
@@ -14,14 +14,7 @@ const { admin } = account;
 const gitHost = await startGitHost();
 after(() => gitHost.close());
 
-let repositories = 0;
-async function arrange() {
-  const project = await account.project();
-  repositories += 1;
-  const repository = gitHost.addRepository(`acme/r${repositories}.git`, { writers: ['t0ken'] });
-  await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't0ken' });
-  return { project, repository };
-}
+const { arrange } = createDeliveryScene(account, gitHost);
 
 const publish = (project: TestProject, body: object, query = '', headers: Record<string, string> = {}) =>
   admin.post<Uploaded & { warningsTotal: number }>(

@@ -156,8 +156,8 @@ async function publishHead(
   const place = { projectId, environmentName };
   const acting = actFor(services, createArtifactFromGit, { scope, place, now });
   await requireReader(acting.rows, services, scope, projectId);
-  const expected = { accountId, projectId, environmentName, versionName, branch, commit, isStrict: false };
-  await publishCommit(services, repository, acting.rows, expected, (publication) =>
+  const publishing = { accountId, projectId, environmentName, versionName, branch, commit, isStrict: false };
+  await publishCommit(services, repository, acting.rows, publishing, (publication) =>
     acting.write(async (tx) => {
       const locked = await lockUnmovedRule(tx, rule);
       const { events } = await publishVersion(tx, scope, publication, now);
@@ -165,14 +165,14 @@ async function publishHead(
       const end = { commitHash: commit, nextDueAt: findNextLook(services, rule), published };
       await finishRule(tx, rule, locked, end, now);
       const after = { branch, commitHash: commit, versionName, publishedFor: scope.actorId };
-      const notice: AccountEvent = { ...describeRule(rule), name: 'branch-published', after };
-      recordRuleEvents(services, tx, rule, [...events, notice]);
+      const deliveryEvent: AccountEvent = { ...describeRule(rule), name: 'branch-published', after };
+      recordRuleEvents(services, tx, rule, [...events, deliveryEvent]);
     }),
   );
 }
 
 /** Errors of pipelines, which fail their runs. Undefined if there are none. */
-function describeFindings({ checked: { told, errorsTotal } }: Publication): string | undefined {
+function describeFindings({ checked: { summary: told, errorsTotal } }: Publication): string | undefined {
   if (errorsTotal === 0) return undefined;
   const warnings = told.warningsTotal - errorsTotal;
   const text = renderStatusText({ errors: errorsTotal, warnings, findings: told.warnings });

@@ -5,6 +5,7 @@
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import { rulesFilePaths } from '@headgate/pipelines';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
@@ -22,7 +23,14 @@ import {
 } from '../artifacts/index.ts';
 import { createDiscardingWriter } from '../blobs/index.ts';
 import type { GitRepository } from '../git/index.ts';
-import { type CommitStatus, ProviderRefused } from '../git-providers/index.ts';
+import {
+  type CommitStatus,
+  openInterface,
+  type ProviderAddresses,
+  ProviderRefused,
+  providerAdapters,
+} from '../git-providers/index.ts';
+import type { Remotes } from '../git-remotes/index.ts';
 import {
   createRetainedFiles,
   createUploadWarning,
@@ -30,8 +38,8 @@ import {
   type Reviewer,
   type ReviewResult as ReviewOutcome,
 } from '../quality-rules/index.ts';
+import { findRepository, type RepositoryPlace, type RepositoryUse } from '../repositories/index.ts';
 import { collectTree } from './git-tree.ts';
-import { type ProviderServices, setCommitStatus } from './provider-access.ts';
 import {
   type DueReview,
   existingNames,
@@ -42,6 +50,33 @@ import {
 } from './review.store.ts';
 import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
+
+interface ProviderServices {
+  database: Database;
+  remotes: Remotes;
+  repositories: RepositoryUse;
+  stopping: AbortSignal;
+  config: { gitAddresses: ProviderAddresses };
+}
+
+/**
+ * Sets the status of a commit, unless the repository's provider has none or no credential is stored for it.
+ * Throws `ProviderRefused` and the problems of credentials.
+ */
+async function setCommitStatus(
+  { database, remotes, repositories, stopping, config }: ProviderServices,
+  place: RepositoryPlace,
+  status: CommitStatus,
+): Promise<void> {
+  const row = await findRepository(database.read, place);
+  if (row === undefined || row.clone_url === null || row.provider === 'headgate') return;
+  const provider = providerAdapters[row.provider];
+  const repository = { cloneUrl: row.clone_url, parameters: row.provider_parameters };
+  const credential = await repositories.findCredential(place, row);
+  const options = { remotes, addresses: config.gitAddresses, signal: stopping };
+  const call = openInterface(options, provider, repository, credential);
+  if (call !== undefined) await provider.setCommitStatus?.(call, status);
+}
 
 export interface ReviewServices extends ProviderServices {
   clock: Clock;
@@ -106,7 +141,7 @@ async function judgeHead(
   const commit = await repository.findCommitId(`refs/heads/${review.branch_name}`);
   if (commit === undefined) return undefined;
   try {
-    const { told, errorsTotal } = await checkTree(services, review, repository, commit);
+    const { summary: told, errorsTotal } = await checkTree(services, review, repository, commit);
     return {
       commit,
       outcome: errorsTotal > 0 ? 'failure' : 'success',
@@ -129,8 +164,8 @@ async function checkTree(
   commit: string,
 ): Promise<Checked> {
   const checks = createPipelineChecks(readPipeline, account_id);
-  const retained = createRetainedFiles();
-  const collection = createCollection(createDiscardingWriter(), checks, retained.retain);
+  const files = createRetainedFiles();
+  const collection = createCollection(createDiscardingWriter(), checks, files.retain);
   await collectTree(repository, commit, collection, config.upload);
   const upload = await collection.finish();
   const list = (kind: keyof typeof existingNames, names: string[]) =>
@@ -145,7 +180,7 @@ async function checkTree(
   if (gated === undefined && !hasRules) return checked;
   return addRuleFindings(
     checked,
-    await review({ accountId: account_id, projectId: project_id }, retained.getSource()),
+    await review({ accountId: account_id, projectId: project_id }, files.getSource()),
   );
 }
 
@@ -153,7 +188,7 @@ async function checkTree(
 function addRuleFindings(checked: Checked, result: ReviewOutcome): Checked {
   const errors = listFindings(result, 'ERROR').map((finding) => createUploadWarning(finding, 'error'));
   const warnings = listFindings(result, 'WARNING').map((finding) => createUploadWarning(finding, 'warning'));
-  const { told } = checked;
+  const { summary: told } = checked;
   const isError = ({ level }: UploadWarning) => level === 'error';
   const all = [
     ...told.warnings.filter(isError),
@@ -163,7 +198,7 @@ function addRuleFindings(checked: Checked, result: ReviewOutcome): Checked {
   ];
   const warningsTotal = told.warningsTotal + errors.length + warnings.length;
   return {
-    told: { warnings: all.slice(0, uploadWarningLimit), warningsTotal },
+    summary: { warnings: all.slice(0, uploadWarningLimit), warningsTotal },
     errorsTotal: checked.errorsTotal + errors.length,
   };
 }

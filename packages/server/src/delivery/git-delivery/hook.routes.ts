@@ -90,7 +90,7 @@ async function requireJson(request: FastifyRequest): Promise<void> {
     throw problem('unsupported-media-type', { expected: 'application/json' });
 }
 
-interface Told {
+interface HookAnswer {
   status: 'accepted' | 'ignored';
   reason?: string;
 }
@@ -99,7 +99,7 @@ async function receiveHook(
   { database, clock, sealer, rateLimit, log }: HookServices,
   { projectId, target, readHook, sealedSecret }: HookTarget,
   request: FastifyRequest,
-): Promise<Told> {
+): Promise<HookAnswer> {
   const now = clock.now();
   const secret = sealer.unseal(sealedSecret, getHookSecretPurpose(projectId));
   const reading = readSigned(readHook, request, secret, now);

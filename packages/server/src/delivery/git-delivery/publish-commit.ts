@@ -37,7 +37,8 @@ export interface CommitToPublish {
 
 /**
  * Reads and checks the files, and calls `store` with what its transaction must write. Throws
- * `environment-not-found`, `git-tree-refused`, `quality-gate-refused`, `review-too-large` and what `rows` and `store` throw.
+ * `environment-not-found`, `git-tree-refused`, `quality-gate-refused`, `review-too-large` and what `rows` and `store`
+ * throw.
  */
 export async function publishCommit<Result>(
   services: PublishingServices,

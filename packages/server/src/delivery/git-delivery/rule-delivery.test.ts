@@ -2,10 +2,17 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
-import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
-import { commitByApi, deliver, listVersions, readRules, writeRules } from '../../../testing/git-delivery.ts';
+import { loopbackAllowed } from '../../../testing/associated-project.ts';
+import {
+  commitByApi,
+  createDeliveryScene,
+  deliver,
+  readRules,
+  short,
+  writeRules,
+} from '../../../testing/git-delivery.ts';
 import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
-import { smallPipeline, type TestProject } from '../../../testing/project.ts';
+import { smallPipeline } from '../../../testing/project.ts';
 import { startTestServer } from '../../../testing/server.ts';
 import { claimDue } from '../../../testing/server-work.ts';
 
@@ -16,31 +23,7 @@ const { admin } = account;
 const gitHost = await startGitHost();
 after(() => gitHost.close());
 
-let repositories = 0;
-async function arrange() {
-  const project = await account.project();
-  repositories += 1;
-  const repository = gitHost.addRepository(`acme/r${repositories}.git`, { writers: ['t0ken'] });
-  await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't0ken' });
-  return { project, repository };
-}
-
-async function arrangeHosted(): Promise<TestProject> {
-  const project = await account.project();
-  await hostHere(admin, project);
-  return project;
-}
-
-const names = async (project: TestProject, environmentName = 'dev') =>
-  (await listVersions(admin, project, environmentName)).map(({ versionName }) => versionName);
-const short = (commit: string) => commit.slice(0, 12);
-
-async function readEvents(project: TestProject, eventName: string): Promise<AccountEventItem[]> {
-  const page = await admin.get<Page<AccountEventItem>>(
-    `/events?after=oldest&eventName=${eventName}&projectId=${project.projectId}&limit=100`,
-  );
-  return page.body.results;
-}
+const { arrange, arrangeHosted, names, readEvents } = createDeliveryScene(account, gitHost);
 
 describe('a repository hosted here', () => {
   test('is published when the rule is written, and at each push', async () => {

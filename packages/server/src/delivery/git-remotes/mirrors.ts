@@ -8,9 +8,28 @@ import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { countObjects, type Git, type GitCall, mostPacks } from '../git/index.ts';
-import { judgePush, type PushResult } from './push-answer.ts';
 import type { Credential, OpenedRemote, RemoteLimits, Remotes } from './remote.ts';
 import { createGitWordsProblem, createRemoteProblem } from './remote-problems.ts';
+
+type PushResult = { kind: 'done' } | { kind: 'moved' } | { kind: 'refused'; words: string };
+
+/** `!\tfrom:to\t[rejected] (stale info)` of git push --porcelain. */
+async function judgePush(
+  output: string,
+  errors: string,
+  explainFailure: () => Promise<Error>,
+): Promise<PushResult> {
+  const [, summary = ''] = /^!\t[^\t]*\t(.*)$/m.exec(output) ?? [];
+  if (summary === '') throw await explainFailure();
+  if (
+    /stale info|fetch first|non-fast-forward|failed to update ref|incorrect old value|reference already exists|cannot lock ref/.test(
+      summary,
+    )
+  )
+    return { kind: 'moved' };
+  const said = [...errors.matchAll(/^remote: (.*\S)\s*$/gm)].map(([, line]) => line).join(' ');
+  return { kind: 'refused', words: `${said} ${summary}`.trim().slice(0, 1_000) };
+}
 
 export interface MirrorOptions {
   git: Git;

@@ -35,12 +35,12 @@ export function createRelay(rules: OutgoingRules): {
       response.writeHead(403).end('This address is for the git of this server only.\n');
       return;
     }
-    const expected = findRequest(request.method, path, query, session.direction);
-    if (expected === undefined) {
+    const allowed = findRequest(request.method, path, query, session.direction);
+    if (allowed === undefined) {
       response.writeHead(403).end('The relay does not pass this request.\n');
       return;
     }
-    await passOn(rules, session, expected, request, response);
+    await passOn(rules, session, allowed, request, response);
   }
 
   function listen(): Promise<number> {

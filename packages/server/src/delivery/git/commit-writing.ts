@@ -63,10 +63,11 @@ async function importCommit(
     throw problem('git-failed', { command: 'fast-import', words: stderr || 'it ended too early' });
   };
   try {
-    const requests = expectedHead === null ? [] : files.filter(({ executable }) => executable === undefined);
-    for (const { path } of requests) stdin.write(`ls ${expectedHead} ${quote(path)}\n`);
+    const unknownModes =
+      expectedHead === null ? [] : files.filter(({ executable }) => executable === undefined);
+    for (const { path } of unknownModes) stdin.write(`ls ${expectedHead} ${quote(path)}\n`);
     const executables = new Set<string>();
-    for (const { path } of requests) if ((await readLine()).startsWith('100755 ')) executables.add(path);
+    for (const { path } of unknownModes) if ((await readLine()).startsWith('100755 ')) executables.add(path);
 
     const person = `${cleanName(author.name)} <${cleanName(author.email)}> ${Math.floor(at.getTime() / 1_000)} +0000`;
     stdin.write(`commit ${unwritten}\nmark :1\nauthor ${person}\ncommitter ${person}\n`);

@@ -37,8 +37,8 @@ export async function findGitProgram(
   const path = findIn(folders, 'git');
   if (path === undefined)
     return { fault: 'the program git is not installed; install git 2.30 or later, then restart the server' };
-  const notice = await run(path, ['--version']);
-  const version = /^git version (\d+\.\d+[\w.]*)/.exec(notice ?? '')?.[1];
+  const output = await run(path, ['--version']);
+  const version = /^git version (\d+\.\d+[\w.]*)/.exec(output ?? '')?.[1];
   if (version === undefined) return { fault: `${path} --version does not say the version of git` };
   if (isOlder(version))
     return {

@@ -125,7 +125,8 @@ export interface GitRepository {
    */
   writeCommit(write: CommitWrite): Promise<string | undefined>;
   /**
-   * Moves, creates (`from` null) or deletes (`to` null) refs, all or none. @returns false if one is not where it should be
+   * Moves, creates (`from` null) or deletes (`to` null) refs, all or none. @returns false if one is not where it should
+   * be
    * @throws `ref-refused` with git's words, such as for a branch below the name of another one
    */
   updateRefs(updates: readonly { name: string; from: string | null; to: string | null }[]): Promise<boolean>;

@@ -137,8 +137,8 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     listTree: (commitId, of) => listTree(git, call, commitId, of),
     findEntry: (commitId, path) => findEntry(git, call, commitId, path),
     async *readBlobs(objectIds, mostBytes, kind) {
-      const request = kind === undefined ? call : { ...call, kind };
-      for await (const found of readObjects(git, request, { names: objectIds, mostBytes })) {
+      const callOfKind = kind === undefined ? call : { ...call, kind };
+      for await (const found of readObjects(git, callOfKind, { names: objectIds, mostBytes })) {
         if (found === undefined)
           throw problem('git-failed', { command: 'cat-file', words: 'an object is missing' });
         yield found.content;
@@ -158,7 +158,7 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
 
 const longestDate = 8_640_000_000_000;
 
-/** Reads a commit object. A hostile one is read too: what is missing is empty, what is no date is 1970. */
+/** Reads a commit object. Of a malformed one, missing members are empty, and an invalid date is 1970. */
 export function parseCommit(commitId: string, content: Buffer): Commit {
   const text = content.toString('utf8').replaceAll('\0', '\ufffd');
   const end = text.indexOf('\n\n');

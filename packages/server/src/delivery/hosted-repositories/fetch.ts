@@ -97,9 +97,9 @@ export async function answerFetch(
       output.destroy();
     });
   // A request that git cannot read gets no answer from it.
-  const outcome = await Promise.race([begun, started.ended]);
-  if (outcome !== undefined && wasIdle()) throw problem('request-timeout');
-  if (outcome !== undefined && outcome.code !== 0) throw problem('invalid-push', { reason: outcome.stderr });
+  const end = await Promise.race([begun, started.ended]);
+  if (end !== undefined && wasIdle()) throw problem('request-timeout');
+  if (end !== undefined && end.code !== 0) throw problem('invalid-push', { reason: end.stderr });
   return output;
 }
 

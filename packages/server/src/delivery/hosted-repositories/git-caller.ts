@@ -14,7 +14,10 @@ export interface CallerServices {
 const longestPart = 8_192;
 const challenge = { 'WWW-Authenticate': 'Basic realm="Headgate", charset="UTF-8"' };
 
-/** @throws `git-password-required`, `git-password-refused` with a challenge, so that git asks for a password or a new one */
+/**
+ * @throws `git-password-required`, `git-password-refused` with a challenge, so that git asks for a password or a new
+ * one
+ */
 export async function identifyCaller(
   { tokens, clients }: CallerServices,
   request: FastifyRequest,

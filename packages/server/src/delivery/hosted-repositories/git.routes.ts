@@ -10,17 +10,34 @@ import { toProblem } from '../../kernel/endpoint/endpoint.ts';
 import { decodeContent } from '../../kernel/http/content-encoding.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { admit, recountRefused } from '../../kernel/security/admission.ts';
-import { explainForbidden } from '../../kernel/security/guard.ts';
+import { explainForbidden, makeGuardParameters } from '../../kernel/security/guard.ts';
 import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
+import type { GitRepository } from '../git/index.ts';
 import { answerFetch, answerFetchRefs } from './fetch.ts';
 import { type CallerServices, explainForGit, identifyCaller } from './git-caller.ts';
 import { repositoryForGit } from './hosted.store.ts';
 import { withIdleLimit } from './idle-limit.ts';
-import { BadPacket, createPacketReader } from './packet-lines.ts';
+import { BadPacket, createPacketReader, flushPacket, formatLine, formatPacket } from './packet-lines.ts';
 import { type PushServices, receivePush, refusePush } from './push.ts';
 import type { BranchRules } from './push-judgement.ts';
-import { advertisePush } from './push-refs.ts';
+
+/** What push.ts can do. */
+const capabilities =
+  'report-status delete-refs side-band-64k quiet atomic ofs-delta object-format=sha1 agent=headgate';
+const noObject = '0'.repeat(40);
+
+async function advertisePush(repository: GitRepository): Promise<Buffer> {
+  const refs = await repository.listRefs(['refs/heads/', 'refs/tags/']);
+  const [first = { objectId: noObject, name: 'capabilities^{}' }, ...others] = refs;
+  return Buffer.concat([
+    formatLine('# service=git-receive-pack'),
+    flushPacket,
+    formatPacket(Buffer.from(`${first.objectId} ${first.name}\0${capabilities}\n`)),
+    ...others.map(({ objectId, name }) => formatLine(`${objectId} ${name}`)),
+    flushPacket,
+  ]);
+}
 
 export interface GitRouteServices extends Services, CallerServices, PushServices {}
 
@@ -147,22 +164,12 @@ async function findRow(
   projectId: string,
   permission: Permission,
 ) {
-  const roles = findRequiredRoles(permission);
-  const [row] = await database.read(repositoryForGit, {
-    account_id: scope.accountId,
-    principal_id: scope.actorId,
-    user_credential_id: scope.userCredentialId ?? null,
-    other_principal_ids: scope.otherActorIds ?? null,
-    project_id: projectId,
-    environment_of_rights: null,
-    account_roles: roles.account,
-    project_roles: roles.project,
-    environment_roles: roles.environment,
-    now: clock.now(),
-  });
+  const place = { projectId, environmentName: null };
+  const guard = { call: { scope, now: clock.now() }, place, roles: findRequiredRoles(permission) };
+  const parameters = { ...makeGuardParameters(guard), project_id: projectId };
+  const [row] = await database.read(repositoryForGit, parameters);
   if (row?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
-  if (row?.standing === 'forbidden')
-    throw await explainForbidden(database.read, scope, permission, { projectId, environmentName: null });
+  if (row?.standing === 'forbidden') throw await explainForbidden(database.read, scope, permission, place);
   if (row?.standing !== 'permitted') throw problem('project-not-found', { projectId });
   const { provider } = row;
   if (provider === null) throw problem('repository-not-found');

@@ -9,7 +9,7 @@ import { createEventSource } from '../../kernel/database/events.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
-import { explainForbidden } from '../../kernel/security/guard.ts';
+import { explainForbidden, makeGuardParameters } from '../../kernel/security/guard.ts';
 import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
@@ -141,22 +141,15 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const writeId = newId();
     const now = clock.now();
     const source = createEventSource(scope, requestId);
-    const roles = findRequiredRoles('repository:push');
+    const place = { projectId, environmentName: null };
+    const guard = { call: { scope, now }, place, roles: findRequiredRoles('repository:push') };
     const [begun] = await database.transaction(async (tx) => {
       const locked = await lockForWrites(tx, { accountId: scope.accountId, projectId }, 'shared');
       if (locked === undefined) throw problem('repository-not-found');
       judge(locked);
       return tx.query(beginWrite, {
-        account_id: scope.accountId,
-        principal_id: scope.actorId,
-        user_credential_id: scope.userCredentialId ?? null,
-        other_principal_ids: scope.otherActorIds ?? null,
+        ...makeGuardParameters(guard),
         project_id: projectId,
-        environment_of_rights: null,
-        account_roles: roles.account,
-        project_roles: roles.project,
-        environment_roles: roles.environment,
-        now,
         write_id: writeId,
         moves: JSON.stringify(changes),
         actor_kind: source.actorKind,
@@ -168,10 +161,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     if (begun?.standing === 'permitted' && begun.migration_id !== null)
       throw problem('migration-in-progress', { migrationId: begun.migration_id });
     if (begun?.standing === 'forbidden')
-      throw await explainForbidden(database.read, scope, 'repository:push', {
-        projectId,
-        environmentName: null,
-      });
+      throw await explainForbidden(database.read, scope, 'repository:push', place);
     if (begun?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
     throw problem('project-not-found', { projectId });
   }

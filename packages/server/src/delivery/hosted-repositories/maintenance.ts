@@ -103,14 +103,14 @@ async function removeLeftovers(git: Git, folder: string, before: number): Promis
   await removeLeftObjects(folder);
   await removeLeftLocks(folder);
   if (!(await hasLooseObject(join(folder, 'objects'), before))) return;
-  // A turn of its own, so that the job takes none from an account.
+  // The job has a turn of its own, so it takes none from an account.
   const call = { folder, accountId: 'leftovers', kind: 'long', isBackground: true } as const;
   const args = ['prune', `--expire=${spared}`];
   const pruned = await git.run(args, { ...call, timeoutMilliseconds: longestMilliseconds });
   if (pruned.code !== 0) throw problem('git-failed', { command: 'prune', words: pruned.stderr });
 }
 
-/** Whether one was written before that time; git would read the whole history only to find none. */
+/** Whether one was written before that time. Without it, git would read the whole history and find none. */
 async function hasLooseObject(objects: string, before: number): Promise<boolean> {
   const folders = (await readdir(objects).catch(() => [])).filter((name) => /^[0-9a-f]{2}$/.test(name));
   for (const name of folders)

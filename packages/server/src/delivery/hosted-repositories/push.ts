@@ -68,8 +68,8 @@ async function moveJudged(
 ): Promise<JudgedChange[]> {
   let changes = await judgeObjects(judged, quarantine.repository, about.rules);
   const isAllowed = ({ refusal }: JudgedChange) => refusal === undefined;
-  const expected = changes.filter(isAllowed).flatMap(({ to }) => (to === null ? [] : [to]));
-  if (expected.length > 0 && !(await quarantine.complete(expected)))
+  const newIds = changes.filter(isAllowed).flatMap(({ to }) => (to === null ? [] : [to]));
+  if (newIds.length > 0 && !(await quarantine.complete(newIds)))
     changes = changes.map((each) =>
       each.to === null ? each : { refusal: 'missing necessary objects', ...each },
     );
@@ -135,8 +135,8 @@ function report(
   );
   const status = Buffer.concat([formatLine(`unpack ${inOneLine(unpacked)}`), ...lines, flushPacket]);
   if (!hasSideBand) return status;
-  const notices = words === '' ? [] : [formatBand(2, Buffer.from(`${words}\n`))];
-  return Buffer.concat([...notices, formatBand(1, status), flushPacket]);
+  const messages = words === '' ? [] : [formatBand(2, Buffer.from(`${words}\n`))];
+  return Buffer.concat([...messages, formatBand(1, status), flushPacket]);
 }
 
 const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 500);

@@ -11,7 +11,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import type { Git } from '../git/index.ts';
 
 export const markerName = 'headgate-repositories';
-/** A folder that was fine is looked at again after this time; one that was not, after a second. */
+/** A usable folder is checked again after this time, an unusable one after a second. */
 const trustedMilliseconds = 10_000;
 const doubtedMilliseconds = 1_000;
 

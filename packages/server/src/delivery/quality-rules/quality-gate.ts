@@ -69,8 +69,8 @@ export interface GatedVersion {
 const gateRulesPath = 'qualityGateRules';
 
 /**
- * Reviews the version if the gate asks for it, and returns the errors that the gate only reports. Throws `quality-gate-refused`
- * and `review-too-large`.
+ * Reviews the version if the gate asks for it, and returns the errors that the gate only reports. Throws
+ * `quality-gate-refused` and `review-too-large`.
  */
 export async function passGate(
   review: Reviewer,

@@ -20,10 +20,10 @@ export class CloneAddressRefused extends Error {
 
 /** @throws CloneAddressRefused */
 export function parseCloneAddress(text: string): CloneAddress {
-  const input = text.trim();
-  const url = URL.canParse(input) ? new URL(input) : undefined;
+  const address = text.trim();
+  const url = URL.canParse(address) ? new URL(address) : undefined;
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
-  if (url === undefined || !isHttp) throw new CloneAddressRefused(explainAddressScheme(input));
+  if (url === undefined || !isHttp) throw new CloneAddressRefused(explainAddressScheme(address));
   if (hasForeignUser(url))
     throw new CloneAddressRefused(
       'contains a user or password; remove it, and send the token in the header Git-Provider-Access-Token',

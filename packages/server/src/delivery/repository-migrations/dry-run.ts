@@ -27,11 +27,11 @@ export async function checkInRequest(
   const signal = AbortSignal.timeout(seconds * 1_000);
   const checking = checkOnce(services, project, plan, signal);
   // Also what does not look at the signal ends for the caller.
-  const outcome = Promise.withResolvers<never>();
-  const onAbort = () => outcome.reject(signal.reason);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
   try {
-    return await Promise.race([checking, outcome.promise]);
+    return await Promise.race([checking, aborted.promise]);
   } catch (failure) {
     checking.catch(() => undefined);
     if (signal.aborted) throw problem('preflight-timeout', { seconds });

@@ -107,7 +107,7 @@ export async function openSource(
       folder,
       list: (place) => listOwnRefs({ ...place, folder }, limits.mostRefs),
       async readInto(place) {
-        const expected = [
+        const args = [
           '--quiet',
           '--no-tags',
           '--end-of-options',
@@ -123,7 +123,7 @@ export async function openSource(
           local: true,
           timeoutMilliseconds: localMilliseconds,
         };
-        const { code, stderr } = await git.run(['fetch', ...expected], call);
+        const { code, stderr } = await git.run(['fetch', ...args], call);
         if (code !== 0) throw explainGitFailure({ side: 'source', provider }, undefined, { stderr });
       },
     };
@@ -132,8 +132,8 @@ export async function openSource(
   const credential = await findStoredCredential(services, project, row);
   const { mostBytes: mostBytesReceived, idleMilliseconds, totalMilliseconds } = limits;
   const bounds = { mostBytesReceived, idleMilliseconds, totalMilliseconds };
-  const expected = { url: cloneUrl, credential, direction: 'read', limits: bounds, onBytes } as const;
-  const reached: Reached = { side: 'source', provider, open: () => services.remotes.openRemote(expected) };
+  const remote = { url: cloneUrl, credential, direction: 'read', limits: bounds, onBytes } as const;
+  const reached: Reached = { side: 'source', provider, open: () => services.remotes.openRemote(remote) };
   return {
     reached,
     cloneUrl,
@@ -170,11 +170,11 @@ export async function openTarget(
   const { mostBytes: mostBytesSent, idleMilliseconds, totalMilliseconds } = options.limits;
   const bounds = { mostBytesSent, idleMilliseconds, totalMilliseconds };
   const { onBytes } = options;
-  const expected = { url: cloneUrl, credential, direction: 'write', limits: bounds, onBytes } as const;
+  const remote = { url: cloneUrl, credential, direction: 'write', limits: bounds, onBytes } as const;
   const provider = findProvider(plan.provider);
   const token = credential && { secret: getSecret(credential), origin: credential.origin };
   return {
-    reached: { side: 'target', provider, open: () => services.remotes.openRemote(expected) },
+    reached: { side: 'target', provider, open: () => services.remotes.openRemote(remote) },
     cloneUrl,
     ...signedIn,
     provider: openInterface(services, provider, { cloneUrl, parameters }, token, options.signal),

@@ -12,8 +12,8 @@ import { createRenewalJob } from './tokens/token-renewal.ts';
 
 export { createMigrationSettings };
 
-type Given = WorkerServices & Omit<MigrationServices, 'limits' | 'retryMilliseconds' | 'config'>;
-interface Needs extends Given {
+type OwnServices = WorkerServices & Omit<MigrationServices, 'limits' | 'retryMilliseconds' | 'config'>;
+interface Needs extends OwnServices {
   wakes: Wakes;
   metrics: Metrics;
   config: MigrationServices['config'] & {

@@ -228,9 +228,9 @@ export class MigrationWork {
   ): EndOfMigration {
     const { job } = this;
     const refs: Preflight['refs'] = this.#preflight?.refs ?? {};
-    const expected = moved?.refs.defaultBranch ?? refs.source?.defaultBranch;
+    const defaultBranch = moved?.refs.defaultBranch ?? refs.source?.defaultBranch;
     if (refs.target !== undefined && this.#preflight !== undefined) {
-      const more = compareDefaultBranches(job.mode, expected, refs.target);
+      const more = compareDefaultBranches(job.mode, defaultBranch, refs.target);
       this.#preflight = { ...this.#preflight, findings: [...this.#preflight.findings, ...more] };
     }
     const warnings = (this.#preflight?.findings ?? []).filter(({ level }) => level === 'warning');
@@ -240,19 +240,19 @@ export class MigrationWork {
       .slice(0, migrationDetailLimit);
     const { credential, enterpriseOauthId } = target;
     // The token of an application is short-lived: the connection gives another one.
-    const retained = enterpriseOauthId === undefined ? credential : undefined;
+    const lasting = enterpriseOauthId === undefined ? credential : undefined;
     const project: MovedProject = {
       known_version: source.version,
       provider: job.target_provider,
       repository_name: job.target_name,
       clone_url: job.target_clone_url,
       provider_parameters: job.provider_parameters,
-      default_branch: source.default_branch ?? (expected === undefined ? null : showRef(expected)),
+      default_branch: source.default_branch ?? (defaultBranch === undefined ? null : showRef(defaultBranch)),
       enterprise_oauth_id: enterpriseOauthId ?? null,
       sealed_credential:
-        retained === undefined ? null : sealCredential(this.#services.sealer, this.#project, retained),
-      credential_origin: retained?.origin ?? null,
-      credential_expires_at: expiresAt ?? (retained === undefined ? null : source.credential_expires_at),
+        lasting === undefined ? null : sealCredential(this.#services.sealer, this.#project, lasting),
+      credential_origin: lasting?.origin ?? null,
+      credential_expires_at: expiresAt ?? (lasting === undefined ? null : source.credential_expires_at),
       source,
     };
     return {

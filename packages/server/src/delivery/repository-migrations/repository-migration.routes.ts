@@ -117,8 +117,8 @@ async function checkStart(call: StartCall, services: MigrationRouteServices): Pr
   const cloneUrl = readTargetUrl(body.targetCloneUrl);
   const isSame = (current: string | null) =>
     isSameRepository(cloneUrl, current ?? services.findHostedUrl(params.projectId));
-  const input = headers['Git-Provider-Access-Token'];
-  if (provider === 'gitlab' && input === undefined) throw problem('provider-token-required');
+  const tokenHeader = headers['Git-Provider-Access-Token'];
+  if (provider === 'gitlab' && tokenHeader === undefined) throw problem('provider-token-required');
   if (targetEnterpriseOauthId !== undefined && row?.oauth_provider !== provider)
     throw problem('unknown-enterprise-oauth', { id: targetEnterpriseOauthId });
   const known = row?.oauth_tenant_id ? { tenantId: row.oauth_tenant_id } : {};
@@ -126,7 +126,7 @@ async function checkStart(call: StartCall, services: MigrationRouteServices): Pr
   const [key] = missing;
   if (key !== undefined) throw problem('provider-parameter-missing', { provider, key });
   // Only GitLab rotates tokens; another provider's is not looked at.
-  const token = provider === 'gitlab' && input !== undefined ? new Secret(input) : undefined;
+  const token = provider === 'gitlab' && tokenHeader !== undefined ? new Secret(tokenHeader) : undefined;
   const enterpriseOauthId = oauthId ?? undefined;
   const start = { provider, cloneUrl, parameters, enterpriseOauthId, token, isSame };
   if (call.query.dryRun) await checkState(start, row, scope.accountId, services);

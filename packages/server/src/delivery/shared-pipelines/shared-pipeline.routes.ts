@@ -60,11 +60,11 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
           files: manifest.files.length,
           pipelines: pipelines.length,
           ignoredResources: ignored.length,
-          warnings: found.told.warningsTotal,
+          warnings: found.summary.warningsTotal,
         };
         const after = { ...version, enabled: true, digest: manifest.digest, ...counts };
         return {
-          body: { ignoredResources: ignored, versionName: version.versionName, ...found.told },
+          body: { ignoredResources: ignored, versionName: version.versionName, ...found.summary },
           events: [{ name: 'shared-pipelines-created', subject: buildSubject(version), after }],
         };
       });

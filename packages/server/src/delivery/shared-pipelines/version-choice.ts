@@ -79,10 +79,10 @@ export async function chooseVersions(
   uses: readonly SharedPipelineUse[],
 ): Promise<SharedArtifact[]> {
   if (uses.length === 0) return [];
-  const expected = new Map(uses.map((use) => [JSON.stringify([use.prefix, use.versionName]), use]));
-  const requests = [...expected.values()].slice(0, sharedArtifactLimit);
-  const prefixes = requests.map((use) => use.prefix);
-  const versionNames = requests.map((use) => use.versionName ?? null);
+  const distinct = new Map(uses.map((use) => [JSON.stringify([use.prefix, use.versionName]), use]));
+  const chosen = [...distinct.values()].slice(0, sharedArtifactLimit);
+  const prefixes = chosen.map((use) => use.prefix);
+  const versionNames = chosen.map((use) => use.versionName ?? null);
   const rows = await read(chooseAll, { account_id: accountId, prefixes, version_names: versionNames });
   return rows.map(presentChoice);
 }

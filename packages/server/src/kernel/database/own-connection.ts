@@ -41,12 +41,12 @@ export async function listenOn(
 ): Promise<Listening> {
   const closing = new AbortController();
   const attempted = Promise.withResolvers<void>();
-  const retained = keepListening(options, channel, hearing, closing.signal, attempted.resolve);
+  const listening = keepListening(options, channel, hearing, closing.signal, attempted.resolve);
   await attempted.promise;
   return {
     async close() {
       closing.abort();
-      await retained;
+      await listening;
     },
   };
 }

@@ -32,7 +32,9 @@ export function createAwaitedWork<Op extends Operation>(serving: Serving<Op>): A
     },
     async giveUp(workId) {
       if (key !== undefined)
-        await services.database.transaction((tx) => removePending(tx, accountId, key, workId));
+        await services.database.transaction((tx) =>
+          tx.send(removePending, { account_id: accountId, key_digest: key.key, pending_work_id: workId }),
+        );
     },
   };
 }

@@ -192,20 +192,11 @@ export function storeOutcome(
   });
 }
 
-const deletePending = statement(
+/** Deletes the record of a request without a result, so that the key can be used again. */
+export const removePending = statement(
   { parameters: { account_id: 'uuid', key_digest: 'bytea', pending_work_id: 'uuid' } },
   'delete from idempotency_record where account_id = $account_id and key_digest = $key_digest and pending_work_id = $pending_work_id',
 );
-
-/** Deletes the record of a request without a result, so that the key can be used again. */
-export function removePending(
-  tx: Transaction,
-  accountId: string,
-  { key }: IdempotencyKey,
-  workId: string,
-): void {
-  tx.send(deletePending, { account_id: accountId, key_digest: key, pending_work_id: workId });
-}
 
 /**
  * Finds the result of an earlier request with the key. Throws `idempotency-key-reused` if that request was

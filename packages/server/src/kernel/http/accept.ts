@@ -1,24 +1,24 @@
 /** Content negotiation (RFC 9110 §12.5): lists of names with weights. */
 
-interface Wanted {
+interface Preference {
   name: string;
   /** From 0 (refused) to 1. */
   weight: number;
 }
 
 /** Parses an Accept or Accept-Encoding header: lower case, without parameters other than the weight. */
-function parseAccept(header: string): Wanted[] {
+function parseAccept(header: string): Preference[] {
   return header.split(',').flatMap((item) => {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
     if (name === '') return [];
-    const input = parameters.find((parameter) => /^q\s*=/.test(parameter));
-    const weight = input === undefined ? 1 : Number(input.slice(input.indexOf('=') + 1));
+    const quality = parameters.find((parameter) => /^q\s*=/.test(parameter));
+    const weight = quality === undefined ? 1 : Number(quality.slice(quality.indexOf('=') + 1));
     return [{ name, weight: weight >= 0 && weight <= 1 ? weight : 1 }];
   });
 }
 
 /** The weight of the first of the names that is in the list. */
-function findWeight(list: readonly Wanted[], names: readonly string[]): number | undefined {
+function findWeight(list: readonly Preference[], names: readonly string[]): number | undefined {
   for (const name of names) {
     const found = list.filter((item) => item.name === name);
     if (found.length > 0) return Math.max(...found.map(({ weight }) => weight));
@@ -27,7 +27,7 @@ function findWeight(list: readonly Wanted[], names: readonly string[]): number |
 }
 
 /** The weight of a media type, from the most specific range that includes it. Undefined if none does. */
-function findMediaWeight(list: readonly Wanted[], type: string): number | undefined {
+function findMediaWeight(list: readonly Preference[], type: string): number | undefined {
   return findWeight(list, [type, type.replace(/\/.*/, '/*'), '*/*']);
 }
 

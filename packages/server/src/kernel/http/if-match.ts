@@ -63,6 +63,6 @@ function readTags(ifMatch: string): string[] {
  */
 export function requireMatch(ifMatch: string | undefined, tag: string): void {
   if (ifMatch === undefined) return;
-  const expected = readTags(ifMatch);
-  if (!expected.includes('*') && !expected.includes(tag)) throw problem('etag-mismatch');
+  const tags = readTags(ifMatch);
+  if (!tags.includes('*') && !tags.includes(tag)) throw problem('etag-mismatch');
 }

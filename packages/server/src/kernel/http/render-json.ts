@@ -2,8 +2,8 @@
 import { createSlices } from '../event-loop.ts';
 
 /**
- * The text of `JSON.stringify`. Gives the event loop a turn each 10 ms between the members of the body, and between
- * the items of lists among them. One item is not divided: it is at most what one request can write.
+ * The text of `JSON.stringify`. Yields to the event loop every 10 ms, between members of the body and between items of
+ * its lists. One item is not divided: it is at most what one request can write.
  */
 export async function renderJson(body: object): Promise<string> {
   const endSlice = createSlices();

@@ -10,8 +10,8 @@ export function findWord<Word extends string>(words: readonly Word[], input: str
       .trim()
       .toUpperCase()
       .replaceAll(/[\s-]+/g, '_');
-  const expected = normalize(input);
-  return words.find((word) => normalize(word) === expected);
+  const normalized = normalize(input);
+  return words.find((word) => normalize(word) === normalized);
 }
 
 /** Finds the word of a body member. Throws `unknown-word`. */

@@ -22,7 +22,7 @@ export function requirePermission(operation: Operation) {
 }
 
 /** The parameters of rights(), for guarded statements and the entry of a write. */
-export function makeGuardParameters({ call, place, roles }: Asking): GuardParameters {
+export function makeGuardParameters({ call, place, roles }: Omit<Asking, 'operation'>): GuardParameters {
   return {
     account_id: call.scope.accountId,
     principal_id: call.scope.actorId,

@@ -102,7 +102,7 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
   };
 }
 
-/** Answers with the checked addresses, whatever the name leads to now. */
+/** Answers with the checked addresses, even if the name has other ones by now. */
 export function createPinnedLookup(addresses: CheckedAddress['addresses']): LookupFunction {
   return (_, { all }, answer) => {
     const [first] = addresses;
@@ -190,7 +190,7 @@ function sendOnce(
       const received = { status: response.statusCode ?? 0, location, retryAfter };
       drain(response, () => request.destroy()).then(() => resolve(received));
     });
-    // Without this, Node.js closes the connection of a 101 and says nothing: the request would never end.
+    // Without this, Node.js closes the connection of a 101 without an event: the request would never end.
     request.on('upgrade', ({ statusCode = 0 }, socket) => {
       socket.destroy();
       resolve({ status: statusCode, location: undefined, retryAfter: undefined });
@@ -233,11 +233,11 @@ function findTarget({ status, location }: Received, from: URL): string | Outgoin
 /** Rejects when the signal is aborted first: a resolver may take longer than allowed. */
 export async function endWith<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
-  const outcome = Promise.withResolvers<never>();
-  const onAbort = () => outcome.reject(signal.reason);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
   try {
-    return await Promise.race([work, outcome.promise]);
+    return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -83,9 +83,9 @@ export function createSealer(masterKey: Buffer): Sealer {
  */
 export function loadMasterKey(input: Secret | undefined, file: string): Buffer {
   if (input !== undefined) return parseMasterKey(input);
-  const retained = readOrMakeFile(file, () => randomBytes(32).toString('base64'));
+  const key = readOrMakeFile(file, () => randomBytes(32).toString('base64'));
   try {
-    return parseMasterKey(new Secret(retained));
+    return parseMasterKey(new Secret(key));
   } catch {
     throw new Error(
       `${file} does not contain a valid master key. ` +

@@ -22,9 +22,9 @@ export interface TokenOwner {
   actorId: string;
   /** The personal credential by which a user got the token. */
   userCredentialId?: string | undefined;
-  /** A user without a personal credential. Only for tokens that do not leave the process. */
+  /** Set for a user without a personal credential. Only for tokens that do not leave the process. */
   isUser?: boolean | undefined;
-  /** Other principals, whose rights must suffice too. Only for tokens that do not leave the process. */
+  /** Other principals that need the rights too. Only for tokens that do not leave the process. */
   otherActorIds?: readonly string[] | undefined;
   /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;

@@ -1,9 +1,9 @@
 /**
- * The places of a server for work of a kind: how many it holds at once. Work that waits for somebody who does not answer
- * holds its place until a timeout, so one account gets a part.
+ * The places of a server for work of a kind: how many it holds at once. Work that waits for somebody who does not
+ * answer holds its place until a timeout, so one account gets a part.
  *
- * Without a bound, an account gets a further place only while it holds fewer than are free, so accounts whose work hangs
- * leave about as many as each of them holds. A quarter of the places is only for the first work of an account.
+ * Without a bound, an account gets a further place only while it holds fewer than are free, so accounts whose work
+ * hangs leave about as many as each of them holds. A quarter of the places is only for the first work of an account.
  */
 export interface Places {
   /** How many are free for all accounts together. */

@@ -1,4 +1,7 @@
-/** Work that servers hold: leases, turns, interruptions and stops, for all kinds. The kind of these tests is none of the server. */
+/**
+ * Work that servers hold: leases, turns, interruptions and stops, for all kinds. The kind of these tests is none of the
+ * server.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, test } from 'node:test';

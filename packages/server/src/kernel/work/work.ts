@@ -261,8 +261,8 @@ const commandWork = statement(
 );
 
 /**
- * Asks the holders of works to end them, and returns those that had not ended. A forced command has a bound at which the work ends regardless of its
- * agent. Repeating the command neither moves the bound nor weakens the command.
+ * Asks the holders of works to end them, and returns those that had not ended. A forced command has a bound at which
+ * the work ends regardless of its agent. Repeating the command neither moves the bound nor weakens the command.
  */
 export function sendCommand(
   tx: Transaction,

@@ -50,16 +50,16 @@ export function readHeader(
       `${file} was made by Headgate ${header.headgateVersion}, whose format this version cannot read. Use that version or a newer one.`,
     );
   }
-  const expected = `the master key with the fingerprint ${header.masterKeyFingerprint}`;
+  const neededKey = `the master key with the fingerprint ${header.masterKeyFingerprint}`;
   const how = `Copy the file master-key of that installation to ${key.place} (mode 0600), or set HEADGATE_MASTER_KEY, then restore again.`;
   if (key.sealer === undefined)
     throw new Error(
-      `The secrets in ${file} are opened by ${expected}, and this installation has no master key. ${how}`,
+      `The secrets in ${file} are opened by ${neededKey}, and this installation has no master key. ${how}`,
     );
   const found = computeFingerprint(key.sealer);
   if (found !== header.masterKeyFingerprint) {
     throw new Error(
-      `The secrets in ${file} are opened by ${expected}; the key of this installation has the fingerprint ${found}. ${how}`,
+      `The secrets in ${file} are opened by ${neededKey}; the key of this installation has the fingerprint ${found}. ${how}`,
     );
   }
   return header;

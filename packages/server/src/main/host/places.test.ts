@@ -53,12 +53,12 @@ test('disabled parts get no place', () => {
   const places = decide({ embeddedPostgres: false });
   assert.equal(places.postgres, undefined);
   assert.equal(places.agent, undefined);
-  assert.equal(places.kept.length, 1);
+  assert.equal(places.locations.length, 1);
 });
 
 test("root: PostgreSQL's folders are in the data directory if its user can enter it", rootOnly, () => {
   openTheWay();
-  const { postgres, dataDirectory, kept } = decide();
+  const { postgres, dataDirectory, locations: kept } = decide();
   assert.equal(postgres?.dataDirectory, join(dataDirectory, 'postgres'));
   assert.equal(postgres.user?.name, 'headgate-postgres');
   const socket = statSync(postgres.socketDirectory);

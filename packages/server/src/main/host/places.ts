@@ -75,7 +75,7 @@ export interface Places {
   agent?: AgentPlaces;
   git?: GitPlaces;
   /** One line for each place, for the banner. */
-  kept: string[];
+  locations: string[];
 }
 
 /** @throws an error with the remedy if a folder cannot be used or a user cannot be created */
@@ -93,27 +93,27 @@ export function decidePlaces(request: PlacesRequest): Places {
   const places: Places = {
     dataDirectory,
     instanceId,
-    kept: [`credential, keys, published files: ${dataDirectory}`],
+    locations: [`credential, keys, published files: ${dataDirectory}`],
   };
   if (request.embeddedPostgres) {
     const postgres = decidePostgresPlaces(scene, users.postgres);
     places.postgres = postgres;
-    places.kept.push(`PostgreSQL${describeUser(postgres.user)}: ${postgres.dataDirectory}`);
-    places.kept.push(`PostgreSQL socket: ${postgres.socketDirectory}`);
+    places.locations.push(`PostgreSQL${describeUser(postgres.user)}: ${postgres.dataDirectory}`);
+    places.locations.push(`PostgreSQL socket: ${postgres.socketDirectory}`);
     if (!postgres.binaries.startsWith(scene.checkout))
-      places.kept.push(`PostgreSQL programs: ${postgres.binaries}`);
+      places.locations.push(`PostgreSQL programs: ${postgres.binaries}`);
   }
   if (request.localAgent) {
     const agent = decideAgentPlaces(scene, users.agent);
     places.agent = agent;
-    places.kept.push(`local agent${describeUser(agent.user)}: ${agent.directory}`);
-    if (!agent.entry.startsWith(scene.checkout)) places.kept.push(`local agent program: ${agent.entry}`);
+    places.locations.push(`local agent${describeUser(agent.user)}: ${agent.directory}`);
+    if (!agent.entry.startsWith(scene.checkout)) places.locations.push(`local agent program: ${agent.entry}`);
   }
   if (request.git === true) {
     const git = decideGitPlaces(scene, request, users.git);
     places.git = git;
     const repositories = request.repositoriesFolder ?? join(git.directory, 'repositories');
-    places.kept.push(`hosted repositories${describeUser(git.user)}: ${repositories}`);
+    places.locations.push(`hosted repositories${describeUser(git.user)}: ${repositories}`);
   }
   return places;
 }

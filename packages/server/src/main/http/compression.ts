@@ -25,8 +25,8 @@ export function compressAnswers(app: FastifyInstance): void {
       return done(null, payload);
     if (!isCompressible(reply)) return done(null, payload);
     addVary(reply);
-    const expected = request.headers['accept-encoding'];
-    const encoding = expected === undefined ? undefined : chooseEncoding(String(expected), encodings);
+    const accepted = request.headers['accept-encoding'];
+    const encoding = accepted === undefined ? undefined : chooseEncoding(String(accepted), encodings);
     if (encoding === undefined) return done(null, payload);
     compressors[encoding](Buffer.from(payload as string)).then((compressed) => {
       reply.removeHeader('content-length').header('content-encoding', encoding);

@@ -25,8 +25,8 @@ export function createMethodTable(): { watch(app: FastifyInstance): void; method
         paths.set(url, path);
       });
     },
-    methodsOf(request) {
-      const segments = request.split('/');
+    methodsOf(path) {
+      const segments = path.split('/');
       const fitting = [...paths.values()].filter((path) => fits(path.segments, segments));
       const [meant] = fitting.toSorted((one, other) => one.parameters - other.parameters);
       return meant && [...meant.methods].sort().join(', ');
@@ -35,13 +35,13 @@ export function createMethodTable(): { watch(app: FastifyInstance): void; method
 }
 
 /** `:name` is any segment, and `*` at the end is any rest. */
-function fits(pattern: readonly string[], requests: readonly string[]): boolean {
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
   const hasRest = pattern.at(-1) === '*';
-  if (hasRest ? requests.length < pattern.length : requests.length !== pattern.length) return false;
+  if (hasRest ? segments.length < pattern.length : segments.length !== pattern.length) return false;
   return pattern.every(
     (segment, index) =>
-      segment === requests[index] ||
-      (segment.startsWith(':') && requests[index] !== '') ||
+      segment === segments[index] ||
+      (segment.startsWith(':') && segments[index] !== '') ||
       (segment === '*' && index === pattern.length - 1),
   );
 }

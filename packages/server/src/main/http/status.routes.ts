@@ -9,8 +9,8 @@ const newestMigration = statement(
 );
 
 /**
- * `/livez`: the process responds. `/readyz`: it can serve requests, and whether it sees the hosted repositories. `/metrics`: metrics as Prometheus text.
- * They need no token, so keep them inside your network.
+ * `/livez`: the process responds. `/readyz`: it can serve requests, and whether it sees the hosted repositories.
+ * `/metrics`: metrics as Prometheus text. They need no token, so keep them inside your network.
  */
 export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
   app.get('/livez', () => ({ status: 'live' }));

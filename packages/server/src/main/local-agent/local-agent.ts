@@ -61,7 +61,7 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
       wait = Math.min(wait * 2, LAST_RETRY_MS);
     }
   }
-  const retained = keepRunning();
+  const running = keepRunning();
 
   return {
     get pid() {
@@ -79,7 +79,7 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
         options.log.warn({ pid: last?.pid }, 'the local agent did not stop in time; killing it');
         last?.kill('SIGKILL');
       }, STOP_MS);
-      await retained;
+      await running;
       clearTimeout(force);
     },
   };

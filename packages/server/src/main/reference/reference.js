@@ -1,5 +1,6 @@
 // @ts-nocheck: this runs in a browser; the types of this checkout are those of Node.
-// What a page can do beyond being read: search, the scheme, copying, and marking where one is. Without it everything is there all the same.
+// What a page can do beyond being read: search, the scheme, copying, and marking where one is. Without it everything is
+// there all the same.
 
 const root = document.documentElement;
 root.classList.add('scripted');

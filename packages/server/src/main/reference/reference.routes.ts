@@ -6,14 +6,74 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { headings, publishedExamples, type Tag } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { Dependencies } from '../deps.ts';
-import { makeAreaPage } from './area-page.ts';
-import { areas, getAreaPath, type Page, renderFrame } from './frame.ts';
-import { docs, listGuideFiles, toPagePath } from './guide-files.ts';
+import {
+  areas,
+  getAreaPath,
+  getOperationPath,
+  getRoot,
+  type Page,
+  renderFrame,
+  renderOperationTitle,
+} from './frame.ts';
+import { docs, guidesOfAreas, listGuideFiles, readGuideTitles, toPagePath } from './guide-files.ts';
 import { makeGuidePage } from './guide-pages.ts';
-import { makeStartPage } from './start-page.ts';
+import { html, type Markup } from './html.ts';
+import { type Chapter, renderIntroduction } from './introduction.ts';
+import { getAnchor, renderOperation } from './operation-view.ts';
+
+function makeStartPage(publicUrl: string): Page {
+  const operations = { anchor: 'operations', title: 'Operations', content: renderOperationList() };
+  const chapters = [...renderIntroduction(publicUrl), operations];
+  const content = html`${chapters.map(renderChapter)}`;
+  return { path: '', title: 'Headgate', content, sections: chapters };
+}
+
+function renderChapter({ anchor, title, content }: Chapter): Markup {
+  return html`<section class="chapter" id="${anchor}"><h2><a href="#${anchor}">${title}</a></h2>${content}</section>
+`;
+}
+
+function renderOperationList(): Markup {
+  const lists = [...areas].map(([tag, list]) => {
+    const items = list.map(
+      (operation) =>
+        html`<li><a href="docs/${getOperationPath(operation)}">${renderOperationTitle(operation)}</a></li>`,
+    );
+    return html`<h3><a href="docs/${getAreaPath(tag)}">${tag}</a></h3>
+<p>${headings.find((heading) => heading.tag === tag)?.about}</p>
+<ul class="operations">${items}</ul>`;
+  });
+  return html`${lists}`;
+}
+
+function makeAreaPage(tag: Tag, publicUrl: string): Page {
+  const list = areas.get(tag) ?? [];
+  const examples = publishedExamples(publicUrl);
+  const views = list.map((operation) => renderOperation(operation, examples[operation.id]));
+  const path = getAreaPath(tag);
+  const content = html`<div class="chapter"><h1>${tag}</h1>
+<p>${headings.find((heading) => heading.tag === tag)?.about}</p>
+${renderGuides(tag, getRoot(path))}</div>
+${views}`;
+  const sections = list.map((operation) => ({
+    anchor: getAnchor(operation),
+    title: renderOperationTitle(operation),
+  }));
+  return { path, title: `${tag} - Headgate reference`, content, sections };
+}
+
+function renderGuides(tag: Tag, root: string): Markup | undefined {
+  const titles = readGuideTitles();
+  const links = (guidesOfAreas[tag] ?? []).map(
+    (path, index) => html`${index === 0 ? '' : ', '}<a href="${root}${path}">${titles.get(path)}</a>`,
+  );
+  if (links.length === 0) return undefined;
+  return html`<p>${links.length === 1 ? 'Guide' : 'Guides'}: ${links}</p>`;
+}
 
 const headers = {
   'content-security-policy':

@@ -1,4 +1,6 @@
-/** Whether the budget of a project stops starts. Starts at the same moment see the same sum, so all of them may start. */
+/**
+ * Whether the budget of a project stops starts. Starts at the same moment see the same sum, so all of them may start.
+ */
 import { type Read, statement, typed } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 

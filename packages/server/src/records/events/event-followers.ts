@@ -176,8 +176,8 @@ export class Follower {
   async #readReaches(): Promise<void> {
     const readers = new Map([...this.readers].map((reader) => [buildKey(reader), reader]));
     const { database, clock } = this.#services;
-    const inputs = [...readers.values()];
-    const reaches = await readEventReaches(database.read, this.#accountId, inputs, clock.now());
+    const distinctReaders = [...readers.values()];
+    const reaches = await readEventReaches(database.read, this.#accountId, distinctReaders, clock.now());
     this.#reaches = new Map([...readers.keys()].map((key, index) => [key, reaches[index]]));
     this.#reachesReadAt = performance.now();
   }

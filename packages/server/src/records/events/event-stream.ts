@@ -38,11 +38,11 @@ export async function followEvents(
   services: StreamServices,
 ): Promise<AsyncGenerator<string | Buffer>> {
   const { accountId } = call.scope;
-  const input = pickCursor(call);
-  const position = await resolveCursor(services.database, accountId, input);
+  const cursor = pickCursor(call);
+  const position = await resolveCursor(services.database, accountId, cursor);
   const stream = new EventStream(call, services, position);
   const reach = await stream.readReach();
-  requireFollowing(input, position, await stream.readNext(reach, 1));
+  requireFollowing(cursor, position, await stream.readNext(reach, 1));
   return stream.render();
 }
 

@@ -76,10 +76,10 @@ function createListByTime(clock: Clock) {
       subject_type: filter.subjectType ?? null,
       environment: filter.environmentName ?? null,
     };
-    const inputs = Object.values(filters);
-    const request = { accountId: scope.accountId, filters: inputs, from, to };
+    const values = Object.values(filters);
+    const request = { accountId: scope.accountId, filters: values, from, to };
     const count = fullRanges.contains(request) ? 'full' : 'counted';
-    const { rows, total } = inputs.every((each) => each === null)
+    const { rows, total } = values.every((each) => each === null)
       ? await page(eventPageByTime[count], { from, to, limit, offset })
       : await page(eventPage[count], { from, to, ...filters, limit, offset });
     fullRanges.learn(request, total);

@@ -9,7 +9,10 @@ import { startTestServer } from '../../../testing/server.ts';
 const server = await startTestServer();
 const pipelines = ['clean.orch.yaml', 'report.orch.yaml', 'board.orch.yaml'];
 
-/** prod runs v1: clean writes city and amount, which report and board read. dev runs v2, whose clean writes city and total. */
+/**
+ * prod runs v1: clean writes city and amount, which report and board read. dev runs v2, whose clean writes city and
+ * total.
+ */
 async function city() {
   const scene = await createLineageScene(server);
   await scene.publish('prod', 'v1', pipelines);

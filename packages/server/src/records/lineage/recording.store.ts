@@ -94,7 +94,8 @@ const runsCalledBy = runsOfSteps(
   's.execution_id = any ($execution_ids::uuid[]) and s.child_pipeline_id is not null',
 );
 
-// An OpenLineage webhook gets its events from the event log, in order and with retries. Without one the log has none of them.
+// An OpenLineage webhook gets its events from the event log, in order and with retries. Without one the log has none of
+// them.
 const announce = `
   ${insertIntoEvent}
   select $account_id, $now, md5(run_id::text || event_type)::uuid, 'lineage-recorded', null, 'system', null,

@@ -9,7 +9,7 @@ import { computeNextAttempt, readRetryAfter } from './retry-times.ts';
 import type { AttemptResult } from './sending.store.ts';
 import { signDelivery } from './signature.ts';
 
-/** `gone`: the receiver wants nothing more. `stopped`: this server stops, and nothing is known. */
+/** `gone`: the receiver wants no more events. `stopped`: this server stops before the result is known. */
 export type AttemptEnd = 'delivered' | 'failed' | 'dead' | 'gone' | 'stopped';
 
 export interface Receiver {
@@ -29,7 +29,7 @@ export interface Attempt {
   result: AttemptResult | undefined;
 }
 
-/** @param before how often the event was sent already */
+/** @param before the number of earlier attempts */
 export async function attemptDelivery(
   { url, format, secrets, client, clock, userAgent, lineageScheme, stopping }: Receiver,
   event: LoggedEvent,
@@ -67,13 +67,13 @@ export async function attemptDelivery(
   return { end: isGone ? 'gone' : 'failed', result };
 }
 
-/** The time before which a busy receiver wants nothing. */
+/** The time until which a busy receiver asks to be left alone. */
 function findWantedTime(answer: OutgoingResult, now: Date): Date | undefined {
   if (answer.kind !== 'answered' || (answer.status !== 429 && answer.status !== 503)) return undefined;
   return readRetryAfter(answer.retryAfter, now);
 }
 
-/** The later of the two; a delivery that is not sent again stays so. */
+/** The later of the two; undefined if the delivery is not sent again. */
 function postpone(next: Date | undefined, wanted: Date | undefined): Date | undefined {
   return next !== undefined && wanted !== undefined && wanted > next ? wanted : next;
 }

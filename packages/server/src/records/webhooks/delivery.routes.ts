@@ -18,8 +18,8 @@ export function deliveryRoutes({ read, write }: Endpoints): void {
 
   write(redeliverWebhook, async ({ tx, scope, params, body, now }) => {
     const webhook = await lockWebhook(tx, scope, params.webhookId);
-    const expected = body.deliveryIds?.map(toUuid);
-    const repeated = new Set(await repeatDeliveries(tx, scope, webhook.webhook_id, expected, now));
+    const deliveryIds = body.deliveryIds?.map(toUuid);
+    const repeated = new Set(await repeatDeliveries(tx, scope, webhook.webhook_id, deliveryIds, now));
     const missing = body.deliveryIds?.find((id) => !repeated.has(id));
     if (missing !== undefined) throw problem('unknown-delivery', { id: missing });
     const after = { redelivered: repeated.size };

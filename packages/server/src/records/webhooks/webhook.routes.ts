@@ -64,7 +64,7 @@ export function webhookRoutes(
   long(createWebhook, async ({ rows, write: commit, body, scope, now, newId }) => {
     await requirePlace(rows, body);
     const url = await requireAllowedUrl(egress, body.url);
-    // The webhook begins behind the events of now.
+    // The webhook gets only later events.
     await readLogBounds(database, scope.accountId);
     return commit(JSON.stringify(body), async (tx) => {
       const secret = generateWebhookSecret();

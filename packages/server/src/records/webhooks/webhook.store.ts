@@ -1,4 +1,4 @@
-/** The table `webhook`, as far as its owner sees it. What delivery changes is in courier.store.ts. */
+/** The columns of the table `webhook` that its owner sees. Those that delivery changes are in courier.store.ts. */
 import type { Webhook, WebhookFormat } from '@headgate/contract';
 import { webhooksPerAccount } from '@headgate/contract';
 import {
@@ -116,7 +116,7 @@ const schedule = statement(
   where w.account_id = $account_id and w.webhook_id = $webhook_id and s.account_id = w.account_id and s.work_id = w.webhook_id`,
 );
 
-/** After each change of what is sent again, and when. */
+/** Call it after each change of the deliveries that are sent again, or of their times. */
 export function scheduleWebhook(tx: Transaction, scope: Scope, webhookId: string): void {
   tx.send(schedule, { account_id: scope.accountId, webhook_id: webhookId });
 }

@@ -61,7 +61,7 @@ export async function renewLeases(
       held.map((each) => each.workId),
     );
     const byId = new Map(rows.map((row) => [row.work_id, row]));
-    const retained = held
+    const stillHeld = held
       .filter(({ workId, epoch }) => isHeld(byId.get(workId), epoch))
       .map((each) => each.workId);
     const moment: WorkMoment = {
@@ -71,8 +71,8 @@ export async function renewLeases(
       now,
       newId: services.newId,
     };
-    markReturned(services.owners, moment, rows, retained);
-    extendLeases(tx, agent.accountId, retained, now, services.times);
+    markReturned(services.owners, moment, rows, stillHeld);
+    extendLeases(tx, agent.accountId, stillHeld, now, services.times);
     return held.map(({ workId, epoch }) => {
       const row = byId.get(workId);
       if (row === undefined || !isHeld(row, epoch)) return { workId, epoch, state: 'lost' as const };
@@ -194,11 +194,11 @@ function applyNews(
   const { tx, accountId, now } = moment;
   const ids = new Set(works.map((work) => work.work_id));
   const ofWorks = news.filter((report) => ids.has(report.workId));
-  const told = (type: Report['type']) => {
+  const listReported = (type: Report['type']) => {
     const those = new Set(ofWorks.filter((report) => report.type === type).map((report) => report.workId));
     return works.filter((work) => those.has(work.work_id));
   };
-  const started = told('started');
+  const started = listReported('started');
   if (started.length > 0) owner.onStarted(moment, started);
   const steps = ofWorks.flatMap((report): (Step & { executionId: string })[] =>
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
@@ -215,7 +215,7 @@ function applyNews(
   tx.afterCommit(() => {
     for (const id of printing) wakes.wake(getLogKey(id), 'all');
   });
-  const released = told('released').filter((work) => work.command === null);
+  const released = listReported('released').filter((work) => work.command === null);
   if (released.length > 0) {
     requeueWork(
       tx,
@@ -225,8 +225,8 @@ function applyNews(
     );
     owner.onRequeued(moment, released);
   }
-  const outcomes = ends.filter((end) => ids.has(end.workId));
-  if (outcomes.length > 0) owner.onEnded(moment, outcomes);
+  const accepted = ends.filter((end) => ids.has(end.workId));
+  if (accepted.length > 0) owner.onEnded(moment, accepted);
 }
 
 function markReturned(

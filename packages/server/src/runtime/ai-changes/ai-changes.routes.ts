@@ -25,7 +25,7 @@ import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpo
 import { requireNamed, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { buildTaskEvent, createPlaceFinder, describeTask } from '../ai-tasks/index.ts';
+import { buildTaskEvent, createPlaceFinder, type TaskDescription } from '../ai-tasks/index.ts';
 import {
   type CopyRow,
   type CopyServices,
@@ -70,7 +70,7 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
     const changed = await listChanged(services, row);
     const { accountId } = scope;
     const { checked } = await judgeCopy(services, { accountId, rows }, await readCopy(services, row));
-    const { warnings: findings, warningsTotal: findingsTotal } = checked.told;
+    const { warnings: findings, warningsTotal: findingsTotal } = checked.summary;
     const digest = digestChanges(row, changed);
     const copy = { ...presentCopy(taskId, row), digest, ...presentFiles(changed) };
     return { body: { ...copy, findings, findingsTotal, runs: shown }, etag: `"${digest}"` };
@@ -88,7 +88,7 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
       const changed = await listChanged(services, row);
       requireSeen(seen, digestChanges(row, changed), shownBy);
       if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
-      const merge = { call, content, task: describeTask(task), row, by, changed };
+      const merge = { call, content, task, row, by, changed };
       return row.source_branch === null
         ? publishChanges(services, merge)
         : mergeIntoBranch(services, merge, task.caller_name);
@@ -125,7 +125,7 @@ async function requireClosed(
 interface Merge {
   call: MergeCall;
   content: string;
-  task: ReturnType<typeof describeTask>;
+  task: TaskDescription;
   row: CopyRow;
   /** The claim. */
   by: string;
@@ -215,7 +215,7 @@ async function discardChanges(services: ChangeServices, call: DiscardCall): Prom
       const after = { state: 'DISCARDED' as const };
       return {
         body: { taskId, ...after },
-        events: [buildTaskEvent('ai-task-discarded', taskId, describeTask(task), { after })],
+        events: [buildTaskEvent('ai-task-discarded', taskId, task, { after })],
       };
     });
   });

@@ -3,49 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AiTaskChanges } from '@headgate/contract';
+import { createChangedTask, files, noteOf, readMain } from '../../../testing/changed-task.ts';
 import { requireProblem } from '../../../testing/client.ts';
-import { smallPipeline } from '../../../testing/project.ts';
 import { startTestServer } from '../../../testing/server.ts';
-import { createToolScene, type ToolScene } from '../../../testing/tool-scene.ts';
 import type { ToolContext } from '../ai-tools/tool/tool.ts';
 import { openCopy, writeEdit } from '../ai-tools/working-copy.ts';
 
 const server = await startTestServer();
-const files = {
-  'main.orch.yaml': smallPipeline,
-  'notes.md': 'one\ntwo\nthree\nfour\nfive\n',
-  'old.txt': 'old\n',
-};
-const noteOf = (text: string) => ({ path: 'notes.md', content: text });
-
-async function prepare(hosted: boolean, task: object = {}) {
-  const scene = await createToolScene(server, { files, hosted, task });
-  const { account, project, taskId, call } = scene;
-  const path = `/ai/agents/tasks/${taskId}`;
-  const write = async (name: string, input: object) =>
-    assert.equal((await call(name, input)).outcome, 'DONE', name);
-  const changes = async () => (await account.admin.get<AiTaskChanges>(`${path}/changes`)).body;
-  return {
-    ...scene,
-    path,
-    write,
-    changes,
-    /** As a person who has just looked at the changes. */
-    merge: async (body: object = {}) =>
-      account.admin.post<{ commitId?: string; versionName?: string }>(`${path}/merge`, {
-        digest: (await changes()).digest,
-        ...body,
-      }),
-    discard: () => account.admin.post(`${path}/discard`),
-    commitAsPerson: (inputs: object[], branch = 'main') =>
-      account.admin.post(`${project.path}/repositories/commits`, { branch, message: 'other', files: inputs }),
-  };
-}
-
-async function readMain({ account, project }: ToolScene, path: string): Promise<string> {
-  const url = `${project.path}/repositories/files/content?branch=main&path=${path}`;
-  return (await account.admin.get<{ content: string }>(url)).body.content;
-}
+const prepare = (hosted: boolean, task?: object) => createChangedTask(server, hosted, task);
 
 test('changes are shown as files, a patch and findings, committed or not', async () => {
   const { write, changes } = await prepare(true);

@@ -1,6 +1,6 @@
 /**
- * Claims the changes of a task for one merge or discard. It works on Git outside of a transaction, so that a claim keeps
- * others from the changes: another merge, and tools of a task that was resumed meanwhile.
+ * Claims the changes of a task for one merge or discard. It works on Git outside of a transaction, so that a claim
+ * keeps others from the changes: another merge, and tools of a task that was resumed meanwhile.
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
@@ -9,7 +9,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import { type CopyRow, claimCopy, releaseCopy } from '../ai-tools/index.ts';
 import { type ChangesKey, lockStatus } from './change.store.ts';
 
-/** After this time without an end, the server has died. Requests to Git end sooner. */
+/** A claim older than this belongs to a server that has died. Requests to Git end sooner. */
 const claimSeconds = 300;
 
 export interface Claim {

@@ -1,4 +1,4 @@
-/** The changes of a task over the newest version of its environment. */
+/** Publishes the changes of a task on top of the newest version of its environment. */
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import {
@@ -14,15 +14,15 @@ import type { ChangedFile } from './changed-files.ts';
 const shownPaths = 20;
 const mostNames = 100;
 
-/** A task may be merged more than once: the first name that is free. If all are taken, the last one is refused. */
+/** The first free name, because a task may be merged more than once. If all are taken, the last one is refused. */
 export async function chooseVersionName(rows: ReadCall<never>['rows'], row: CopyRow): Promise<string> {
-  const expected = `ai-task-${row.task_id.slice(-12)}`;
+  const baseName = `ai-task-${row.task_id.slice(-12)}`;
   const environment_name = row.environment_name ?? '';
-  let name = expected;
+  let name = baseName;
   for (let number = 2; number <= mostNames; number += 1) {
     const [found] = await rows(newestVersion, { environment_name, version_name: name });
     if (found === undefined || found.version_name === null) return name;
-    name = `${expected}-${number}`;
+    name = `${baseName}-${number}`;
   }
   return name;
 }

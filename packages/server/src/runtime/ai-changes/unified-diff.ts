@@ -20,18 +20,18 @@ export function renderPatch(path: string, before: string | undefined, after: str
   )
     alike += 1;
   const from = Math.max(0, start - contextLines);
-  const retained = Math.min(alike, contextLines);
+  const trailing = Math.min(alike, contextLines);
   const lines = [
     ...old.slice(from, start).map((line) => ` ${line}`),
     ...old.slice(start, old.length - alike).map((line) => `-${line}`),
     ...fresh.slice(start, fresh.length - alike).map((line) => `+${line}`),
-    ...old.slice(old.length - alike, old.length - alike + retained).map((line) => ` ${line}`),
+    ...old.slice(old.length - alike, old.length - alike + trailing).map((line) => ` ${line}`),
   ];
   const head = [
     `diff --git a/${path} b/${path}`,
     `--- ${before === undefined ? '/dev/null' : `a/${path}`}`,
     `+++ ${after === undefined ? '/dev/null' : `b/${path}`}`,
-    `@@ -${renderRange(from, old.length - alike + retained - from)} +${renderRange(from, fresh.length - alike + retained - from)} @@`,
+    `@@ -${renderRange(from, old.length - alike + trailing - from)} +${renderRange(from, fresh.length - alike + trailing - from)} @@`,
   ];
   return `${[...head, ...lines.map(closeLine)].join('\n')}\n`;
 }

@@ -1,4 +1,5 @@
 import {
+  type AiAgentConfig,
   createAiTask,
   decideAiTask,
   deleteAiTask,
@@ -19,7 +20,6 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { requireBudgetOf } from '../../records/budgets/index.ts';
 import { writeDecisions } from './call/decisions.ts';
-import { requireConfig } from './call/follow-up.ts';
 import { presentMessage, readPosition } from './message-page.ts';
 import { followMessages } from './message-stream.ts';
 import { type AiSettings, mostMessages, nameAssistant } from './model/ai-settings.ts';
@@ -43,9 +43,26 @@ import { addGrants, replaceGrants } from './store/grant.store.ts';
 import type { LiveTexts } from './store/live-text.ts';
 import { appendMessages, messagesAfter } from './store/message.store.ts';
 import { toStoredText } from './store/stored-text.ts';
-import { buildTaskEvent, describeTask } from './store/task-event.ts';
-import { lockTask } from './store/task-lock.store.ts';
+import { buildTaskEvent } from './store/task-event.ts';
+import { type LockedTask, lockTask } from './store/task-lock.store.ts';
 import { keyOfTask, stopKeyOf, tasksKey } from './store/task-state.ts';
+
+/** Members that say which files the task works on. They are chosen when it first looks at a file. */
+const ofFiles = ['sourceBranchName', 'targetBranchName', 'generateBranch'] as const;
+
+/** @throws `ai-task-stopping`, `ai-task-config-running`, `ai-task-project`, `ai-task-config-fixed` */
+function requireConfig(task: LockedTask, input: AiAgentConfig | undefined, id: string): AiAgentConfig {
+  if (task.status === 'STOPPING') throw problem('ai-task-stopping', { id });
+  if (input === undefined) return task.agent_config;
+  if (task.status === 'RUNNING') throw problem('ai-task-config-running', { id });
+  if (input.projectId !== task.project_id) throw problem('ai-task-project', { projectId: task.project_id });
+  const { agent_config: held, copy_of: copyOf } = task;
+  if (copyOf === null) return input;
+  const fixed = copyOf === 'branch' ? ofFiles : (['environmentName'] as const);
+  const member = fixed.find((name) => input[name] !== held[name]);
+  if (member !== undefined) throw problem('ai-task-config-fixed', { member, held: held[member] });
+  return input;
+}
 
 export interface RouteServices {
   database: Database;
@@ -78,14 +95,14 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const description = toStoredText(message, descriptionLength);
     insertTask(tx, scope, { taskId, config, description }, now);
     const data = { type: 'user', text: message, senderId: scope.actorId } as const;
-    appendMessages(tx, { ...scope, taskId }, [{ groupId: newId(), data }], now);
+    appendMessages(tx, { account_id: accountId, task_id: taskId }, [{ groupId: newId(), data }], now);
     addGrants(tx, { scope, taskId, grants, tools, now });
     announce(tx, taskId);
     const after = { agentConfig: config, grantedPermissions: grants };
     return {
       body: { taskId, status: 'RUNNING' as const, agentName: config.name, createdAt: now.toISOString() },
       location: `/v1/ai/agents/tasks/${taskId}`,
-      events: [buildTaskEvent('ai-task-created', taskId, { config, description }, { after })],
+      events: [buildTaskEvent('ai-task-created', taskId, { agent_config: config, description }, { after })],
     };
   });
 
@@ -117,7 +134,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     announce(tx, taskId);
     tx.afterCommit(() => services.wakes.wake(stopKeyOf(taskId), 'all'));
     const states = { before: { status: task.status }, after: { status: 'STOPPING' } };
-    const events = [buildTaskEvent('ai-task-stop-requested', taskId, describeTask(task), states)];
+    const events = [buildTaskEvent('ai-task-stop-requested', taskId, task, states)];
     return { body: { taskId, status: 'STOPPING' as const }, events };
   });
 
@@ -131,7 +148,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const after = { grantedPermissions: grants };
     return {
       body: { grantedPermissions: grants },
-      events: [buildTaskEvent('ai-task-permissions-replaced', taskId, describeTask(task), { after })],
+      events: [buildTaskEvent('ai-task-permissions-replaced', taskId, task, { after })],
     };
   });
 
@@ -142,7 +159,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     tx.send(deleteTask, { account_id: scope.accountId, task_id: taskId });
     announce(tx, taskId);
     const before = { status: task.status };
-    return { events: [buildTaskEvent('ai-task-deleted', taskId, describeTask(task), { before })] };
+    return { events: [buildTaskEvent('ai-task-deleted', taskId, task, { before })] };
   });
 
   ofTask.read(listAiTaskMessages, async ({ params, query, rows }) => {
@@ -185,12 +202,14 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       });
     }
     const data = { type: 'user', text: body.message, senderId: scope.actorId } as const;
-    appendMessages(tx, { ...scope, taskId }, [{ groupId: newId(), data }], now);
+    appendMessages(tx, key, [{ groupId: newId(), data }], now);
     const { grantedPermissions: grants } = body;
     if (grants !== undefined) replaceGrants(tx, { scope, taskId, grants, tools, now });
     announce(tx, taskId);
     const states = { before: { status: task.status }, after: { status: 'RUNNING' } };
-    const events = [buildTaskEvent('ai-task-message-sent', taskId, { ...task, config }, states)];
+    const events = [
+      buildTaskEvent('ai-task-message-sent', taskId, { ...task, agent_config: config }, states),
+    ];
     return { body: { taskId }, events };
   });
 
@@ -203,7 +222,8 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       decisions: body.decisions,
       now,
     });
-    appendMessages(tx, { ...scope, taskId }, messages, now);
+    const key = { account_id: scope.accountId, task_id: taskId };
+    appendMessages(tx, key, messages, now);
     const { environmentName } = task.agent_config;
     // Allowed for the environment that the person saw.
     const grants = [...new Set(granted)].map((toolName) => ({
@@ -211,12 +231,12 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       ...(environmentName === undefined ? {} : { environmentName }),
     }));
     addGrants(tx, { scope, taskId, grants, tools, now });
-    tx.send(announceChange, { account_id: scope.accountId, task_id: taskId, now });
+    tx.send(announceChange, { ...key, now });
     announce(tx, taskId);
     const after = { decisions: body.decisions.map(({ id, type }) => ({ id, type })) };
     return {
       body: { pendingDecisions: pending },
-      events: [buildTaskEvent('ai-task-decided', taskId, describeTask(task), { after })],
+      events: [buildTaskEvent('ai-task-decided', taskId, task, { after })],
     };
   });
 }

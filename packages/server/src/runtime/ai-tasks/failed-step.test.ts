@@ -1,4 +1,7 @@
-/** A step that fails in an unexpected way is repeated a few times; then the task ends. A failure that passes is waited for. */
+/**
+ * A step that fails in an unexpected way is repeated a few times; then the task ends. A failure that passes is waited
+ * for.
+ */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';

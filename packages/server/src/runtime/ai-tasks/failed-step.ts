@@ -13,7 +13,7 @@ const firstPauseSeconds = 5;
 /** Before another attempt to end a task whose end could not be written. */
 const longestPauseSeconds = 300;
 
-/** Gives the task back, or ends it. Never fails: at worst, another server takes the task when its lease has ended. */
+/** Gives the task back, or ends it. Never rejects: at worst, another server takes the task after its lease. */
 export async function handleFailedStep(services: RunServices, key: HeldKey, failure: unknown): Promise<void> {
   const { log, newId } = services;
   const about = { err: failure, taskId: key.task_id };
@@ -49,7 +49,7 @@ async function endAfterFailures(services: RunServices, key: HeldKey, failureId: 
   try {
     const task = await readHeld(services.database.read, key, services.clock.now());
     const text = `A step of the task failed ${mostFailures} times, for a reason that the server did not expect. The operator finds it in the log of the server by the id ${failureId}. A message resumes the task.`;
-    await endWith({ services, key, task }, 'ERRORED', { type: 'error', code: 'step-failed', text });
+    await endWith(services, task, 'ERRORED', { type: 'error', code: 'step-failed', text });
   } catch (failure) {
     if (failure instanceof LeaseLost) return;
     // A message has come meanwhile, which may change what the step does.

@@ -10,7 +10,7 @@ import type { RunServices } from './store/task-run.ts';
 export { createPlaceFinder } from './ai-task.routes.ts';
 export { type AiTasks, createAiTasks } from './ai-tasks.ts';
 export type { AiSettings, ModelSettings } from './model/ai-settings.ts';
-export { buildTaskEvent, describeTask } from './store/task-event.ts';
+export { buildTaskEvent, type TaskDescription } from './store/task-event.ts';
 
 interface Needs extends WorkerServices, Omit<RunServices & RouteServices, keyof AiTasks> {
   ai: AiTasks;

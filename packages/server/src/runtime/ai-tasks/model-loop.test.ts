@@ -231,8 +231,8 @@ describe('limits', async () => {
       [accountId, taskId],
     );
     await database.query('update ai_task set last_position = 4010 where task_id = $1', [taskId]);
-    const key = { accountId, taskId, throughPosition: 4_010 };
-    const { rows, isWhole } = await readTranscript(scene.server.deps.database.read, key, 20_000);
+    const task = { account_id: accountId, task_id: taskId, last_position: 4_010 };
+    const { rows, isWhole } = await readTranscript(scene.server.deps.database.read, task, 20_000);
     assert.ok(!isWhole && rows.length < 200, `${rows.length} rows`);
     assert.equal(rows.at(-1)?.position, 4_009);
     assert.equal((await scene.admin.post(`${path}/messages`, { message: 'And now?' })).status, 200);

@@ -1,51 +1,38 @@
 /** Chooses the next step of a task. */
-
 import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
 import { createBudgetProblem } from '../../records/budgets/index.ts';
-import { findDueCall, makeCall, writeCallEnds } from './call/call.ts';
-import { mostMessages } from './model/ai-settings.ts';
+import { chooseCall, makeCall } from './call/call.ts';
+import { type AiSettings, mostMessages } from './model/ai-settings.ts';
 import { findUsedUp, findUsedUpOf, type UsedUp } from './store/budget.ts';
-import { endWith, type NextStep, type Step } from './store/task-run.ts';
+import type { HeldTask } from './store/held-task.store.ts';
+import { endWith, type RunServices } from './store/task-run.ts';
 import { takeTurn } from './turn/turn.ts';
 
-export async function takeStep(step: Step): Promise<NextStep> {
-  const { task, services } = step;
+export async function takeStep(services: RunServices, task: HeldTask, signal: AbortSignal) {
   const now = services.clock.now();
+  const stop = (reason: string) =>
+    endWith(services, task, 'STOPPED', { type: 'state', status: 'STOPPED', reason });
   if (task.interruptions >= mostInterruptions) {
     const text = `${describeInterruption('The task')} A message resumes it.`;
-    return endWith(step, 'ERRORED', { type: 'error', code: 'interrupted', text });
+    return endWith(services, task, 'ERRORED', { type: 'error', code: 'interrupted', text });
   }
   // What has begun is finished first: its effect may have happened.
   const begun = task.calls.find(({ status }) => status === 'RUNNING');
-  if (begun !== undefined) return makeCall(step, begun);
-  if (task.status === 'STOPPING')
-    return endWith(step, 'STOPPED', {
-      type: 'state',
-      status: 'STOPPED',
-      reason: 'The task was stopped on request.',
-    });
+  if (begun !== undefined) return makeCall(services, task, begun, signal);
+  if (task.status === 'STOPPING') return stop('The task was stopped on request.');
   if (task.agent_config.environmentName !== undefined && task.environment_name === null) {
     const text = `The environment ${JSON.stringify(task.agent_config.environmentName)} of the task was deleted.`;
-    return endWith(step, 'ERRORED', { type: 'error', code: 'environment-deleted', text });
+    return endWith(services, task, 'ERRORED', { type: 'error', code: 'environment-deleted', text });
   }
-  const due = await findDueCall(step, now);
-  if (due.ended.length > 0) return writeCallEnds(step, due.ended, now);
-  if (due.call !== undefined) return makeCall(step, due.call, due.grant);
-  if (due.waitsUntil !== undefined) return due.waitsUntil;
-  if (!task.wants_turn)
-    return endWith(step, 'STOPPED', {
-      type: 'state',
-      status: 'STOPPED',
-      reason: 'There is nothing left to do.',
-    });
-  const spent = findSpent(step, now);
-  if (spent !== undefined)
-    return endWith(step, 'STOPPED', { type: 'state', status: 'STOPPED', reason: spent });
-  return takeTurn(step);
+  const next = await chooseCall(services, task, signal, now);
+  if (next !== undefined) return next;
+  if (!task.wants_turn) return stop('There is nothing left to do.');
+  const spent = findSpent(services.settings, task, now);
+  return spent === undefined ? takeTurn(services, task, signal) : stop(spent);
 }
 
 /** The budget that is used up, in words. */
-function findSpent({ services: { settings }, task }: Step, now: Date): string | undefined {
+function findSpent(settings: AiSettings, task: HeldTask, now: Date): string | undefined {
   if (task.last_position >= mostMessages) return `The task has ${mostMessages} messages, which is the limit.`;
   if (task.budget_stop !== null) return createBudgetProblem(task.budget_stop, now).message;
   const ofTask = findUsedUpOf(task, settings);

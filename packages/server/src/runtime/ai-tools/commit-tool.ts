@@ -77,9 +77,9 @@ async function propose(
 /** Makes the branch of the task under the first free name. */
 async function makeBranch(services: ToolServices, context: ToolContext, copy: WorkingCopy): Promise<string> {
   const { row } = copy;
-  const expected = nameBranch(context.task);
+  const baseName = nameBranch(context.task);
   for (let number = 1; number <= mostNames; number += 1) {
-    const branch = number === 1 ? expected : `${expected}-${number}`;
+    const branch = number === 1 ? baseName : `${baseName}-${number}`;
     const store = (isMade: boolean) =>
       changeCopy(services, context, copy, async (tx) =>
         storeBranch(tx, context.task, { branch, callId: context.callId, isMade }, context.now),
@@ -104,7 +104,7 @@ async function makeBranch(services: ToolServices, context: ToolContext, copy: Wo
     return branch;
   }
   throw new ToolFault(
-    `the repository has ${mostNames} branches with names like ${quote(expected)}: delete some`,
+    `the repository has ${mostNames} branches with names like ${quote(baseName)}: delete some`,
   );
 }
 

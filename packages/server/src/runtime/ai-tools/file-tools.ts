@@ -112,7 +112,7 @@ function createSearchTool(services: ToolServices): Tool {
     input: object({ text: Type.String({ minLength: 1, maxLength: 500 }), folder: FolderInput }),
     async run(context, { text, folder }) {
       const copy = await openCopy(services, context);
-      const expected = text.toLowerCase();
+      const lowerText = text.toLowerCase();
       const found: string[] = [];
       for await (const { path, bytes } of copy.readAll(listVisible(context, copy, folder))) {
         context.signal.throwIfAborted();
@@ -120,7 +120,7 @@ function createSearchTool(services: ToolServices): Tool {
         if (content === undefined) continue;
         // Masked before the search, so that a secret cannot be guessed letter by letter.
         for (const [index, line] of maskSecrets(content, copy.row.mark_key).text.split('\n').entries()) {
-          if (!line.toLowerCase().includes(expected)) continue;
+          if (!line.toLowerCase().includes(lowerText)) continue;
           found.push(`${path}:${index + 1}: ${line.trim().slice(0, lineLimit)}`);
           if (found.length === matchLimit)
             return [...found, 'and perhaps more: search in a folder'].join('\n');

@@ -13,7 +13,9 @@ import { findSecretSpans, type SecretSpan } from '@headgate/pipelines';
 const maskPattern = /\[secret \d+(?:-[0-9a-f]{8})?\]/g;
 /** What stands in place of a secret that cannot be written back. It is none, and is shown as it is. */
 const plainMark = '[masked]';
-/** Marks and masks count as secrets. A text that looks like a mark gets a number too, so that it comes back as it was. */
+/**
+ * Marks and masks count as secrets. A text that looks like a mark gets a number too, so that it comes back as it was.
+ */
 const findSpans = (text: string) => findSecretSpans(text, [/\[masked\]/g, maskPattern]);
 
 export interface Masked {

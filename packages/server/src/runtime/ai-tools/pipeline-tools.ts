@@ -34,9 +34,11 @@ function createListTool(services: ToolServices): Tool {
           continue;
         }
         const { type, variables, description } = outline;
-        const inputs = variables.filter(({ visibility }) => visibility === 'PUBLIC').map(({ name }) => name);
+        const publicNames = variables
+          .filter(({ visibility }) => visibility === 'PUBLIC')
+          .map(({ name }) => name);
         const notes = description.replaceAll(/\s+/g, ' ').slice(0, descriptionLength);
-        const parts = [type, ...(inputs.length === 0 ? [] : [`variables ${inputs.join(', ')}`])];
+        const parts = [type, ...(publicNames.length === 0 ? [] : [`variables ${publicNames.join(', ')}`])];
         lines.push(`${path}: ${parts.join('; ')}${notes === '' ? '' : `; ${notes}`}`);
       }
       if (files.length > pipelineLimit) lines.push(`and ${files.length - pipelineLimit} more`);
@@ -54,7 +56,7 @@ function createValidateTool(services: ToolServices): Tool {
     async run(context, { path }) {
       const copy = await openCopy(services, context);
       if (path !== undefined) await requireText(context, copy, path);
-      const { told, errorsTotal } = await findFindings(services, context, copy);
+      const { summary: told, errorsTotal } = await findFindings(services, context, copy);
       const found = told.warnings.filter((each) =>
         path === undefined ? isInFolder(context, each.path) : each.path === path,
       );

@@ -122,7 +122,15 @@ async function keepRun(
   executionId: string,
   kind: RunKind,
 ): Promise<void> {
-  await database.transaction(async (tx) => storeRun(tx, task, { executionId, kind }, now));
+  await database.transaction(async (tx) =>
+    tx.send(storeRun, {
+      account_id: task.accountId,
+      task_id: task.taskId,
+      execution_id: executionId,
+      kind,
+      now,
+    }),
+  );
 }
 
 /** Looks again until the end, or until the time is over. */
@@ -151,7 +159,7 @@ function createListTool(services: ToolServices): Tool {
       const environmentName = requireEnvironment(context);
       // The list is of what the creator may read; the others must be able to read it too.
       await requireRights(actForAll(services, listPipelineExecutionSteps, context, environmentName));
-      const query = {
+      const filter = {
         projectId: context.task.projectId,
         environmentName,
         limit: 20,
@@ -159,7 +167,7 @@ function createListTool(services: ToolServices): Tool {
         ...(onlyFailed ? { status: ['FAILED' as const] } : {}),
       };
       const by = toCaller(context);
-      const { results } = await services.platform.call(listPipelineExecutions, by, { query });
+      const { results } = await services.platform.call(listPipelineExecutions, by, { query: filter });
       const lines = results.map(({ pipelineExecutionId, pipelineName: name, status, startedAt, message }) => {
         const why = message === undefined ? '' : `: ${message.slice(0, messageLength)}`;
         return `${pipelineExecutionId} ${startedAt} ${name} ${status}${why}`;

@@ -1,26 +1,17 @@
 /** The table `ai_run`: the executions that a task started. */
-import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { type Read, statement, typed } from '../../kernel/database/database.ts';
 import type { CopyKey } from './working-copy.store.ts';
 
 export type RunKind = 'PIPELINE' | 'TESTS';
 
 const key = { account_id: 'uuid', task_id: 'uuid' } as const;
 
-const insertRun = statement(
+export const storeRun = statement(
   { parameters: { ...key, execution_id: 'uuid', kind: 'text', now: 'timestamptz' } },
   `insert into ai_run (account_id, task_id, execution_id, kind, started_at)
   values ($account_id, $task_id, $execution_id, $kind, $now)
   on conflict (account_id, task_id, execution_id) do nothing`,
 );
-
-export function storeRun(
-  tx: Transaction,
-  { accountId, taskId }: CopyKey,
-  { executionId, kind }: { executionId: string; kind: RunKind },
-  now: Date,
-): void {
-  tx.send(insertRun, { account_id: accountId, task_id: taskId, execution_id: executionId, kind, now });
-}
 
 const selectRuns = statement(
   {

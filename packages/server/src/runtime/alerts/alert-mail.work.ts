@@ -82,9 +82,9 @@ async function attempt(
   mail: TakenMail,
   signal: AbortSignal,
 ): Promise<MailResult> {
-  const outcome = new AbortController();
+  const ended = new AbortController();
   const tooLong = delay(attemptMilliseconds, undefined, {
-    signal: AbortSignal.any([outcome.signal, signal]),
+    signal: AbortSignal.any([ended.signal, signal]),
   }).then(
     (): MailResult => ({
       result: 'failed',
@@ -96,7 +96,7 @@ async function attempt(
   try {
     return await Promise.race([send(buildMail(services, mail)), tooLong]);
   } finally {
-    outcome.abort();
+    ended.abort();
   }
 }
 

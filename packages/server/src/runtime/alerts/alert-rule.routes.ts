@@ -150,7 +150,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleS
   write(deleteAlertRule, async ({ tx, scope, params, headers }) => {
     const stored = await lockAlertRule(tx, scope, params.projectId, params.alertRuleId);
     requireMatch(headers['If-Match'], renderAlertRuleEtag(stored));
-    deleteAlertRuleRow(tx, scope, stored.alert_rule_id);
+    tx.send(deleteAlertRuleRow, { account_id: scope.accountId, alert_rule_id: stored.alert_rule_id });
     const before = presentAlertRule(stored);
     return { events: [buildRuleEvent('alert-rule-deleted', params.projectId, stored, { before })] };
   });

@@ -154,14 +154,10 @@ export function updateAlertRuleRow(tx: Transaction, scope: Scope, row: AlertRule
   tx.send(updateOne, { account_id: scope.accountId, ...written });
 }
 
-const deleteOne = statement(
+export const deleteAlertRuleRow = statement(
   { parameters: { account_id: 'uuid', alert_rule_id: 'uuid' } },
   'delete from alert_rule where account_id = $account_id and alert_rule_id = $alert_rule_id',
 );
-
-export function deleteAlertRuleRow(tx: Transaction, scope: Scope, id: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, alert_rule_id: id });
-}
 
 const alertRow = {
   alert_id: 'uuid',

@@ -10,9 +10,9 @@ import {
   type Page,
   type Schedule,
 } from '@headgate/contract';
+import { createAlertScene } from '../../../testing/alert-scene.ts';
 import { requireProblem } from '../../../testing/client.ts';
 import { startTestServer } from '../../../testing/server.ts';
-import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 import { fireDueSchedules } from '../schedules/schedule-ticks.ts';
 import { createAlertRetention } from './alert.retention.ts';
 import { raiseDueAlerts } from './alert-turns.ts';
@@ -20,40 +20,7 @@ import { raiseDueAlerts } from './alert-turns.ts';
 const server = await startTestServer();
 const { clock, deps } = server;
 
-async function createScene() {
-  const scene = await createStartableWithAgent(server);
-  const { admin, made } = scene;
-  const rules = `/projects/${made.projectId}/alert-rules`;
-  const createRule = async (body: object) =>
-    (await admin.post<AlertRule>(rules, { name: `rule ${randomUUID()}`, ...body })).body;
-  /** Runs the pipeline of the scene for this time. */
-  async function run(status: 'SUCCESS' | 'FAILED', seconds = 1, message = 'no such table'): Promise<string> {
-    const id = await scene.started();
-    const [work] = (await scene.instance.claim()).work;
-    assert.ok(work);
-    await scene.instance.report(work, { type: 'started' });
-    clock.advance(seconds);
-    const outcome = status === 'SUCCESS' ? { status } : { status, message };
-    await scene.instance.report(work, { type: 'completed', outcome });
-    return id;
-  }
-  /** Copies a rule this often. */
-  const repeatRule = ({ alertRuleId }: AlertRule, times: number) =>
-    server.database.query(
-      `
-      insert into alert_rule
-      select r.account_id, gen_random_uuid(), r.project_id, r.name || ' ' || copy, r.condition_type, r.minutes, r.factor,
-        r.environment_name, r.pipeline_name, r.schedule_id, r.webhook_ids, r.enabled, r.active_since, null, 1, r.created_at
-      from alert_rule r, generate_series(1, $2::integer) copy where r.alert_rule_id = $1`,
-      [alertRuleId, String(times)],
-    );
-  const listAlerts = async ({ alertRuleId }: AlertRule) => {
-    await raiseDueAlerts(deps);
-    return (await admin.get<Page<Alert>>(`${rules}/${alertRuleId}/alerts`)).body.results;
-  };
-  const countAlerts = async (rule: AlertRule) => (await listAlerts(rule)).length;
-  return { ...scene, rules, createRule, repeatRule, run, listAlerts, countAlerts };
-}
+const createScene = () => createAlertScene(server);
 
 test('a budget that warns and that is used up raises an alert of each, once a month', async () => {
   const { admin, made, rules, createRule, listAlerts, run } = await createScene();

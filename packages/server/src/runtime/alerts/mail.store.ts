@@ -1,4 +1,6 @@
-/** The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts and their work, and end with it. */
+/**
+ * The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts and their work, and end with it.
+ */
 import {
   type ColumnTypes,
   type Database,

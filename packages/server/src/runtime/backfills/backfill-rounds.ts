@@ -83,10 +83,10 @@ async function advanceBatch(services: TickServices, choice: DueChoice): Promise<
         throw new Error(`The backfill ${row.backfill_id} was not judged.`);
       return { row, facts: fact, schedule };
     });
-    const expected = judged.map(({ row, schedule }) =>
+    const requests = judged.map(({ row, schedule }) =>
       createWantedStart(schedule, { accountId: row.account_id, projectId: row.project_id }),
     );
-    const starts = await findStarts(tx.query, expected, 'the schedule', services.config, now);
+    const starts = await findStarts(tx.query, requests, 'the schedule', services.config, now);
     const queues = new QueueRoom(services.config);
     const outcomes = judged.flatMap((each, index): RoundOutcome[] => {
       const found = starts[index];

@@ -101,8 +101,8 @@ export function backfillRoutes(
   read(listBackfills, async ({ params, query, page }) => {
     const { limit, offset } = computePageBounds(query);
     const id = params.scheduleId;
-    const request = { schedule_id: toUuid(id), status: query.status ?? null, limit, offset };
-    const { rows, total } = await page(backfillPage, request);
+    const parameters = { schedule_id: toUuid(id), status: query.status ?? null, limit, offset };
+    const { rows, total } = await page(backfillPage, parameters);
     if (total === null) throw problem('schedule-not-found', { id });
     return { body: { page: query.page, results: rows.map(presentBackfill), size: limit, total } };
   });
@@ -125,8 +125,8 @@ export function backfillRoutes(
     await requirePermissionIn(tx, scope, projectId, row.environment_name, cancelBackfill.permission, now);
     if (row.ended_at !== null) throw problem('backfill-not-running', { id, status: row.status });
     const command: WorkCommand = body.forceUpdate ? 'force-cancel' : 'cancel';
-    const request = { command, now, wakes, times };
-    const cancelled = await cancelRunsOfBackfill(tx, scope, row.backfill_id, request);
+    const cancel = { command, now, wakes, times };
+    const cancelled = await cancelRunsOfBackfill(tx, scope, row.backfill_id, cancel);
     const status = 'STOPPING' as const;
     const moved = {
       accountId: scope.accountId,

@@ -90,7 +90,7 @@ function begin(call: TestCall, services: ConnectionTestServices, tested: Tested)
       connection: { name, properties: tested.properties },
       seconds: connectionTestSeconds,
     };
-    const query = {
+    const agentRequest = {
       accountId: scope.accountId,
       requestId: workId,
       agentId,
@@ -103,7 +103,7 @@ function begin(call: TestCall, services: ConnectionTestServices, tested: Tested)
       keptHours,
       requestedBy: scope.actorId,
     };
-    askAgent(tx, services.wakes, query, now);
+    askAgent(tx, services.wakes, agentRequest, now);
     const subject = { type: 'connection-test', id: workId, name };
     const place = environmentName === null ? {} : { environmentName };
     return [{ name: 'connection-test-requested', projectId, ...place, subject, after: { agentId } }];

@@ -111,8 +111,8 @@ interface Page {
   text: string;
 }
 
-const refused = (text: string, status = 400): Page => ({ status, title: 'Not authorized', text });
-const voidLink = refused(
+const createRefusalPage = (text: string, status = 400): Page => ({ status, title: 'Not authorized', text });
+const voidLink = createRefusalPage(
   'This address is not valid: it was used, has expired, or was replaced by another one. Start the authorization again.',
 );
 
@@ -145,7 +145,7 @@ async function serveCallback(services: AuthorizationServices, request: FastifyRe
       const moment = { tx, source: createSource(pending, request), now, newId: services.newId };
       endAuthorization(moment, { stateDigest }, fault);
     });
-    return refused(fault, pending.standing === 'permitted' ? 400 : 403);
+    return createRefusalPage(fault, pending.standing === 'permitted' ? 400 : 403);
   }
   const code = readParameter(request, 'code') ?? '';
   return exchange(services, { pending, stateDigest, code, now });
@@ -220,10 +220,13 @@ async function exchange(
       title: 'Not finished yet',
       text: `The agent has not answered yet. The state of the OAuth configuration ${JSON.stringify(name)} shows when it has.`,
     };
-  if (final === null) return refused('The OAuth configuration was deleted.', 404);
-  if (final.problem !== null) return refused(final.problem, 502);
+  if (final === null) return createRefusalPage('The OAuth configuration was deleted.', 404);
+  if (final.problem !== null) return createRefusalPage(final.problem, 502);
   if (!final.is_authorized)
-    return refused('The OAuth configuration was changed meanwhile. Start the authorization again.', 409);
+    return createRefusalPage(
+      'The OAuth configuration was changed meanwhile. Start the authorization again.',
+      409,
+    );
   return {
     status: 200,
     title: 'Authorized',

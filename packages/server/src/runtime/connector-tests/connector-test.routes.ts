@@ -85,9 +85,9 @@ async function begin(
     const place = { projectId, environmentName, connectorKind: kind };
     // The rest is for the way to the agent and back.
     const timeoutSeconds = Math.max(1, Math.floor(services.secretWaitSeconds * 0.8));
-    const query = { endpoint, parameters, connection, timeoutSeconds };
-    const request = { ...place, profileName: profile.name, ...query };
-    const toAgent = {
+    const apiCall = { endpoint, parameters, connection, timeoutSeconds };
+    const request = { ...place, profileName: profile.name, ...apiCall };
+    const agentRequest = {
       accountId,
       requestId: workId,
       agentId,
@@ -100,7 +100,7 @@ async function begin(
       keptHours,
       requestedBy: scope.actorId,
     };
-    askAgent(tx, services.wakes, toAgent, now);
+    askAgent(tx, services.wakes, agentRequest, now);
     const subject = { type: 'connector-test', id: workId, name: profile.name };
     const { connectorProfileId } = call.params;
     const after = { connectorKind: kind, connectorProfileId, endpoint: tested.name, agentId };

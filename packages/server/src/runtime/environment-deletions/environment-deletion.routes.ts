@@ -59,7 +59,11 @@ export function environmentDeletionRoutes({ long }: Endpoints, services: Environ
       const place = { accountId: scope.accountId, projectId, environmentName };
       const agents = await cancelWorkIn(tx, place, now, services.times);
       const schedules = await deleteSchedulesIn(tx, scope, projectId, environmentName);
-      deleteEnvironmentRow(tx, scope, projectId, environmentName);
+      tx.send(deleteEnvironmentRow, {
+        account_id: scope.accountId,
+        project_id: projectId,
+        name: environmentName,
+      });
       tx.afterCommit(() => {
         for (const agentId of agents) services.wakes.wake(agentId, 'all');
       });

@@ -35,11 +35,11 @@ export function recordCancellations(
       : undefined;
     return { ...run, isEnded, message, to: status as ExecutionStatus };
   });
-  const outcomes = moves.filter(({ isEnded }) => isEnded);
+  const ends = moves.filter(({ isEnded }) => isEnded);
   endWork(
     tx,
     accountId,
-    outcomes.map(({ id }) => id),
+    ends.map(({ id }) => id),
     now,
   );
   const moved = moves.filter(({ status, to }) => status !== to);
@@ -48,11 +48,11 @@ export function recordCancellations(
   recordEndedExecutions(
     tx,
     accountId,
-    outcomes.map(({ id }) => id),
+    ends.map(({ id }) => id),
     now,
   );
   tx.afterCommit(() => {
-    for (const { id } of outcomes) wakes.wake(getLogKey(id), 'all');
+    for (const { id } of ends) wakes.wake(getLogKey(id), 'all');
     const agents = moves.filter(({ isEnded }) => !isEnded).map(({ work }) => work.agent_id);
     for (const agentId of new Set(agents)) wakes.wake(agentId, 'all');
   });
@@ -64,8 +64,8 @@ export function recordCancellations(
       before: { status },
       after: { status: to, command },
     };
-    const request: AccountEvent = { name: 'pipeline-execution-cancel-requested', ...change };
-    return isEnded ? [request, { name: 'pipeline-execution-ended', ...change }] : [request];
+    const requested: AccountEvent = { name: 'pipeline-execution-cancel-requested', ...change };
+    return isEnded ? [requested, { name: 'pipeline-execution-ended', ...change }] : [requested];
   });
 }
 

@@ -31,14 +31,14 @@ export function executionRestartRoutes(
     const { projectId, pipelineExecutionId: id } = params;
     const { from = fromFailed, acceptEffects = [] } = body;
     const parameters = { run_id: toUuid(id), queue_limit: services.config.queuedRuns };
-    const outcome = requireRow(await rows(endedExecution, parameters), () =>
+    const base = requireRow(await rows(endedExecution, parameters), () =>
       problem('execution-not-found', { id }),
     );
-    requireRestartable(outcome, id);
-    requireKeptSteps(outcome, id, stepDays, now);
-    requireBudget(outcome.budget_stop, now);
-    requireQueuePlace(outcome.queued_runs, outcome.environment_name, services.config);
-    const restartOf = outcome.execution_id;
+    requireRestartable(base, id);
+    requireKeptSteps(base, id, stepDays, now);
+    requireBudget(base.budget_stop, now);
+    requireQueuePlace(base.queued_runs, base.environment_name, services.config);
+    const restartOf = base.execution_id;
     const records = await readRecords(services.database.read, scope.accountId, restartOf);
     if (records === undefined)
       throw problem('execution-not-restartable', {
@@ -48,10 +48,10 @@ export function executionRestartRoutes(
     const planned = planRestart(
       {
         id: restartOf,
-        pipelineName: outcome.pipeline_name,
+        pipelineName: base.pipeline_name,
         ...records,
-        base: outcome.restart ?? undefined,
-        isLost: outcome.agent_lost,
+        base: base.restart ?? undefined,
+        isLost: base.agent_lost,
       },
       from === fromFailed ? undefined : from,
     );
@@ -63,13 +63,13 @@ export function executionRestartRoutes(
     const execution = {
       executionId,
       projectId,
-      environmentName: outcome.environment_name,
-      pipelineName: outcome.pipeline_name,
-      pipelineType: outcome.pipeline_type,
-      versionName: outcome.version_name,
-      manifestDigest: outcome.manifest_digest,
-      agentId: outcome.agent_id,
-      executionTag: outcome.execution_tag ?? undefined,
+      environmentName: base.environment_name,
+      pipelineName: base.pipeline_name,
+      pipelineType: base.pipeline_type,
+      versionName: base.version_name,
+      manifestDigest: base.manifest_digest,
+      agentId: base.agent_id,
+      executionTag: base.execution_tag ?? undefined,
       restartOf,
     };
     tx.onConstraint('pipeline_execution_restarted_once', () =>
@@ -80,14 +80,14 @@ export function executionRestartRoutes(
       scope,
       {
         ...execution,
-        userName: outcome.user_name,
-        scalarVariables: outcome.scalar_variables,
-        gridVariables: outcome.grid_variables,
-        ...(outcome.shared_artifacts === null ? {} : { sharedArtifacts: outcome.shared_artifacts }),
+        userName: base.user_name,
+        scalarVariables: base.scalar_variables,
+        gridVariables: base.grid_variables,
+        ...(base.shared_artifacts === null ? {} : { sharedArtifacts: base.shared_artifacts }),
         restart: planned.plan,
-        ...(outcome.schedule_id === null || outcome.schedule_tick === null
+        ...(base.schedule_id === null || base.schedule_tick === null
           ? {}
-          : { ofSchedule: { id: outcome.schedule_id, tick: outcome.schedule_tick } }),
+          : { ofSchedule: { id: base.schedule_id, tick: base.schedule_tick } }),
       },
       readTimeOfId(executionId),
     );
@@ -95,14 +95,14 @@ export function executionRestartRoutes(
       account_id: scope.accountId,
       work_id: executionId,
       project_id: projectId,
-      environment_name: outcome.environment_name,
-      agent_id: outcome.agent_id,
-      name: outcome.pipeline_name,
+      environment_name: base.environment_name,
+      agent_id: base.agent_id,
+      name: base.pipeline_name,
       requested_by: scope.actorId,
     };
     enqueueWork(tx, { ...work, kind: 'pipeline-execution', ability: 'restarted-execution' }, now);
     // Some waiting instances may be too old for it.
-    tx.afterCommit(() => services.wakes.wake(outcome.agent_id, 'all'));
+    tx.afterCommit(() => services.wakes.wake(base.agent_id, 'all'));
     return {
       body: { pipelineExecutionId: executionId, restartOf },
       location: `/v1/projects/${projectId}/pipeline-executions/${executionId}`,
@@ -110,8 +110,8 @@ export function executionRestartRoutes(
         {
           name: 'pipeline-execution-requested',
           projectId,
-          environmentName: outcome.environment_name,
-          subject: { type: 'pipeline-execution', id: executionId, name: outcome.pipeline_name },
+          environmentName: base.environment_name,
+          subject: { type: 'pipeline-execution', id: executionId, name: base.pipeline_name },
           after: { ...execution, from, status: 'RUNNING' },
         },
       ],

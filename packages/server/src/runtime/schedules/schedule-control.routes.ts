@@ -49,7 +49,11 @@ export function scheduleControlRoutes(
       requestedBy: scope.actorId,
     });
     insertRuns(tx, [run], now, wakes);
-    recordRunNow(tx, scope, stored.schedule_id, readTimeOfId(run.executionId));
+    tx.send(recordRunNow, {
+      account_id: scope.accountId,
+      schedule_id: stored.schedule_id,
+      at: readTimeOfId(run.executionId),
+    });
     return {
       body: { pipelineExecutionId: run.executionId },
       location: `/v1/projects/${projectId}/pipeline-executions/${run.executionId}`,

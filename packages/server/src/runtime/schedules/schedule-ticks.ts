@@ -89,12 +89,12 @@ async function fireBatch(services: TickServices, only?: DueId): Promise<number> 
     count = taken.length;
     const rows = taken.filter((row) => !leaveUnknownZone(tx, row, now, services));
     if (rows.length === 0) return [];
-    const expected = rows.map((row) =>
+    const requests = rows.map((row) =>
       createWantedStart(row, { accountId: row.account_id, projectId: row.project_id }),
     );
     const [facts, starts] = await Promise.all([
       readFacts(tx.query, rows, now),
-      findStarts(tx.query, expected, 'the schedule', services.config, now),
+      findStarts(tx.query, requests, 'the schedule', services.config, now),
     ]);
     const queues = new QueueRoom(services.config);
     const handled = rows.map((row, index): TickOutcome => {

@@ -62,7 +62,7 @@ export function scheduleRoutes(
     const [few] = await rows(countSchedules, { most: scheduleLimit });
     if (few !== undefined && few.count >= scheduleLimit)
       throw problem('too-many-schedules', { limit: scheduleLimit });
-    const expected: ScheduleRow = {
+    const draft: ScheduleRow = {
       ...expression,
       schedule_id: newId(),
       name: schedule.name,
@@ -89,19 +89,19 @@ export function scheduleRoutes(
       created_at: now,
     };
     // Also of one that is not enabled yet: an expression that never fires is a mistake.
-    const firstTick = findFirstTick(expected, now, 'body.schedule');
-    requireInterval(expected, firstTick, 'body.schedule', limits);
+    const firstTick = findFirstTick(draft, now, 'body.schedule');
+    requireInterval(draft, firstTick, 'body.schedule', limits);
     const start = await requireRunnable(
       tx,
       scope,
       { projectId, now, at: 'body.pipeline', agentId: pipeline.agentId, limits },
-      expected,
+      draft,
     );
     const row = {
-      ...expected,
+      ...draft,
       pipeline_name: start.pipelineName,
       user_name: start.userName,
-      next_tick_at: expected.enabled ? firstTick : null,
+      next_tick_at: draft.enabled ? firstTick : null,
     };
     insertSchedule(tx, scope, projectId, row);
     const after = presentSchedule(row);
@@ -130,7 +130,7 @@ export function scheduleRoutes(
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
     requireMatch(headers['If-Match'], renderScheduleEtag(stored));
     await requireNoBackfill(tx, scope, stored);
-    deleteScheduleRow(tx, scope, stored.schedule_id);
+    tx.send(deleteScheduleRow, { account_id: scope.accountId, schedule_id: stored.schedule_id });
     const before = presentSchedule(stored);
     return { events: [buildScheduleEvent('schedule-deleted', projectId, stored, { before })] };
   });

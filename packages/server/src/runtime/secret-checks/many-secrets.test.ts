@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { secretCheckLimit } from '@headgate/contract';
-import type { NamedSecretRow } from './secret-check.asked.ts';
+import type { NamedSecretRow } from './check-plan.store.ts';
 import { pairSecretsWithAgents } from './secret-check.ts';
 
 const bestOf = (rounds: number, work: () => void) => {

@@ -6,7 +6,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { type AgentAnswer, askAgent, readAnswers } from '../../kernel/work/agent-request.ts';
 import { waitForEnd } from '../../kernel/work/awaited-end.ts';
-import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
+import { agentsOfCheck, checkedEnvironments, type EnvironmentRow, namedSecrets } from './check-plan.store.ts';
 import { insertCheck, keptHours, readPlanOf } from './secret-check.store.ts';
 import {
   composeAnswer,
@@ -75,7 +75,7 @@ async function readPlan({ body, rows, newId }: CheckCall, environments: readonly
   const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
   const secretNames = [...new Set(askings.map(({ at }) => at.secretName))];
   const agents =
-    ids.size === 0 ? [] : await rows(askedAgents, { agent_ids: [...ids], secret_names: secretNames });
+    ids.size === 0 ? [] : await rows(agentsOfCheck, { agent_ids: [...ids], secret_names: secretNames });
   if (agentId !== undefined && agents.length === 0) throw problem('unknown-agent', { id: agentId });
   return planCheck(pairs, agents, newId);
 }
@@ -92,7 +92,7 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
   return call.awaited.begin({ workId: checkId, until }, (tx) => {
     insertCheck(tx, { accountId, checkId, projectId }, plan, call.now);
     for (const { workId, agentId, environmentName, secrets } of parts) {
-      const query = {
+      const agentRequest = {
         accountId,
         requestId: workId,
         groupId: checkId,
@@ -105,7 +105,7 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
         until,
         keptHours,
       };
-      askAgent(tx, services.wakes, query, call.now);
+      askAgent(tx, services.wakes, agentRequest, call.now);
     }
     const subject = { type: 'secret-check', id: checkId, name: subjectName };
     const after = { ...call.body, secrets: planned.length, agentIds: parts.map(({ agentId }) => agentId) };
@@ -125,6 +125,6 @@ function listReasons(planned: readonly Planned[]): string[] {
 }
 
 function listAgentNames(planned: readonly Planned[]): string[] {
-  const requests = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
-  return [...new Set(requests)].slice(0, toldReasons);
+  const names = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
+  return [...new Set(names)].slice(0, toldReasons);
 }

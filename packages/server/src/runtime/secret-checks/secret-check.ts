@@ -16,7 +16,7 @@ import {
 } from '@headgate/contract';
 import { findObstacle } from '../../workspace/agents/index.ts';
 import { buildCoordinates } from '../../workspace/secret-references/index.ts';
-import type { AskedAgentRow, EnvironmentRow, NamedSecretRow } from './secret-check.asked.ts';
+import type { CheckAgentRow, EnvironmentRow, NamedSecretRow } from './check-plan.store.ts';
 
 const toldNames = 10;
 const toldEnvironments = 100;
@@ -118,7 +118,7 @@ function listNames(rows: readonly NamedSecretRow[]): string[] {
 
 export function planCheck(
   { askings, unchecked }: ReturnType<typeof pairSecretsWithAgents>,
-  agents: readonly AskedAgentRow[],
+  agents: readonly CheckAgentRow[],
   newId: () => string,
 ): { planned: Planned[]; parts: Part[]; unchecked: number } {
   const byId = new Map(agents.map((agent) => [agent.agent_id, agent]));
@@ -138,7 +138,7 @@ export function planCheck(
 
 function describeAsking(
   { reference, at, environmentNames, namedBy }: Asking,
-  agent: AskedAgentRow | undefined,
+  agent: CheckAgentRow | undefined,
 ): Told {
   return {
     ...(reference === null ? {} : { secretReferenceName: reference }),
@@ -168,7 +168,7 @@ const outcomeOf = {
 /** The reason why the agent cannot be asked; undefined if it can. */
 function findReason(
   { at, environmentNames }: Asking,
-  agent: AskedAgentRow | undefined,
+  agent: CheckAgentRow | undefined,
 ): { outcome: SecretCheckOutcome; message: string } | undefined {
   if (agent === undefined)
     return { outcome: 'NO_AGENT', message: 'no environment has an agent: give one a default agent' };
@@ -179,14 +179,14 @@ function findReason(
   return { outcome: outcomeOf[obstacle.kind], message };
 }
 
-function isAllowedInOne({ restricted, allowed }: AskedAgentRow, names: ReadonlySet<string>): boolean {
+function isAllowedInOne({ restricted, allowed }: CheckAgentRow, names: ReadonlySet<string>): boolean {
   if (!restricted || allowed.includes('')) return true;
   return names.size === 0 ? allowed.length > 0 : allowed.some((each) => names.has(each));
 }
 
 function describeUngranted(
   { secretName }: SecretCoordinates,
-  { name, ungranted }: AskedAgentRow,
+  { name, ungranted }: CheckAgentRow,
 ): { outcome: SecretCheckOutcome; message: string } | undefined {
   if (!ungranted.includes(secretName)) return undefined;
   const message = `the project may not use the vault secret ${JSON.stringify(secretName)} with the agent ${JSON.stringify(name)}: a Super Admin or Admin can grant it with vaultAccess of the agent`;
@@ -194,7 +194,7 @@ function describeUngranted(
 }
 
 /** The agent's part that has room, or a new one. */
-function findPart(parts: Part[], agent: AskedAgentRow, newId: () => string): Part {
+function findPart(parts: Part[], agent: CheckAgentRow, newId: () => string): Part {
   const { agent_id: agentId, restricted, allowed } = agent;
   const last = parts.findLast((part) => part.agentId === agentId);
   if (last !== undefined && last.secrets.length < checkedSecretLimit) return last;

@@ -79,21 +79,21 @@ function selectTests(body: StartRequest, version: Version, tests: readonly Known
   }
   if (scope === 'TEST') {
     const named = (body.tests ?? []).map(({ testName }) => testName);
-    const expected = requireNames(
+    const chosen = requireNames(
       named,
       tests.map(({ testName }) => testName),
       (names, nearest) => problem('unknown-tests', { names, versionName: version.name, nearest }),
     );
-    return tests.filter(({ testName }) => expected.has(testName));
+    return tests.filter(({ testName }) => chosen.has(testName));
   }
   const named = (body.pipelines ?? []).map(({ pipelineName }) => pipelineName);
-  const expected = requireNames(named, version.pipelines.map(renderPipelinePath), (names, nearest) =>
+  const chosen = requireNames(named, version.pipelines.map(renderPipelinePath), (names, nearest) =>
     problem('unknown-tested-pipelines', { names, versionName: version.name, nearest }),
   );
   const tested = new Set(tests.flatMap(({ pipelineNames }) => pipelineNames));
-  const untested = [...expected].filter((name) => !tested.has(name));
+  const untested = [...chosen].filter((name) => !tested.has(name));
   if (untested.length > 0) throw problem('no-tests', { names: untested, versionName: version.name });
-  return tests.filter(({ pipelineNames }) => pipelineNames.some((name) => expected.has(name)));
+  return tests.filter(({ pipelineNames }) => pipelineNames.some((name) => chosen.has(name)));
 }
 
 /** The paths that the names mean. All unknown names are in one problem. */
@@ -103,13 +103,13 @@ function requireNames(
   createProblem: (unknown: readonly string[], nearest: string | undefined) => Error,
 ): Set<string> {
   const paths = new Set(known);
-  const expected = new Set<string>();
+  const chosen = new Set<string>();
   const unknown = names.filter((name) => {
     const path = listCandidatePaths(name).find((each) => paths.has(each));
-    if (path !== undefined) expected.add(path);
+    if (path !== undefined) chosen.add(path);
     return path === undefined;
   });
-  if (unknown.length === 0) return expected;
+  if (unknown.length === 0) return chosen;
   const [first = ''] = unknown;
   const path = listCandidatePaths(first)[0] ?? first;
   throw createProblem(unknown, nearestName(first, known) ?? nearestName(path, known));

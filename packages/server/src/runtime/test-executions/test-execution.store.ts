@@ -194,7 +194,7 @@ export async function requireTestExecution(tx: Transaction, scope: Scope, projec
 }
 
 const movable = `account_id = $account_id and test_execution_id = any ($ids::uuid[]) and status = any ($from_statuses)`;
-const given = (array: string) => `(${array})[array_position($ids::uuid[], test_execution_id)]`;
+const pickByExecution = (array: string) => `(${array})[array_position($ids::uuid[], test_execution_id)]`;
 // The same statement reads the earlier states, for the events.
 const moveAll = statement(
   {
@@ -217,13 +217,13 @@ const moveAll = statement(
   with moving as (select test_execution_id, project_id, environment_name, status from test_execution where ${movable}), moved as (
     update test_execution set status = $status, finished_at = $finished_at,
       running_tag = case when $finished_at::timestamptz is null then running_tag end,
-      message = coalesce(${given('$messages::text[]')}, message)
+      message = coalesce(${pickByExecution('$messages::text[]')}, message)
     where ${movable})
   ${insertIntoEvent}
-  select $account_id, $occurred_at, ${given('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
+  select $account_id, $occurred_at, ${pickByExecution('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
     $request_id, project_id, environment_name, 'test-execution', test_execution_id::text, '${subjectName}',
     jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $status, 'message',
-      ${given('$messages::text[]')}))
+      ${pickByExecution('$messages::text[]')}))
   from moving`,
 );
 

@@ -107,7 +107,7 @@ export function beginQuery(
   const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
   const pendingUntil = new Date(until.getTime() + querySecondsLimit * 1_000);
   return call.awaited.begin({ workId: queryId, until: pendingUntil }, (tx) => {
-    const query = {
+    const agentRequest = {
       accountId: scope.accountId,
       requestId: queryId,
       agentId,
@@ -120,7 +120,7 @@ export function beginQuery(
       keptHours,
       requestedBy,
     };
-    askAgent(tx, services.wakes, query, now);
+    askAgent(tx, services.wakes, agentRequest, now);
     const subject = { type: 'warehouse-query', id: queryId, name: subjectName };
     const after = { environmentName, maxRows, agentId, sql: sql.slice(0, 2_000).toWellFormed() };
     return [{ name: 'warehouse-query-requested', projectId, environmentName, subject, after }];

@@ -5,12 +5,12 @@ import type { WorkEnd, WorkServices } from '../../kernel/work/work.ts';
 import { selectWarehouse } from '../../workspace/connections/index.ts';
 import { selectGeneration } from '../../workspace/environments/index.ts';
 
-const asked = (member: string) => `'${member}', r.request::json -> '${member}'`;
+const copyMember = (member: string) => `'${member}', r.request::json -> '${member}'`;
 
 /** A WarehouseQueryWork. */
 const payload = `
   select json_build_object('projectId', r.project_id, 'environmentName', r.environment_name,
-    'generation', ${selectGeneration('r')}, ${['sql', 'maxRows', 'maxBytes', 'seconds'].map(asked).join(', ')},
+    'generation', ${selectGeneration('r')}, ${['sql', 'maxRows', 'maxBytes', 'seconds'].map(copyMember).join(', ')},
     'warehouse', ${selectWarehouse('r')})`;
 
 export const createQueryOwner = (services: WorkServices) =>

@@ -5,7 +5,7 @@ import { type EventSource, insertIntoEvent } from '../../kernel/database/events.
 import type { NewId } from '../../kernel/identifiers.ts';
 import { agentStates, connectedSeconds } from './agent.ts';
 
-/** SQL: whether the agent `a` has a connected instance `i` at a time that meets a condition. */
+/** SQL: whether the agent `a` has a connected instance `i` that meets a condition, at a time. */
 export const hasLiveInstance = (at: string, condition = 'true') => `exists (
     select from agent_instance i
     where i.account_id = a.account_id and i.agent_id = a.agent_id

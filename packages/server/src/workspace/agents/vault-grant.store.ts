@@ -178,7 +178,7 @@ export function replaceVaultAccess(
   const projectIds = Object.keys(projects);
   const unknown = projectIds.find((id) => !isUuid(id));
   if (unknown !== undefined) throw problem('unknown-project', { id: unknown });
-  const expected = Object.entries(projects).flatMap(([projectId, { prefixes = [], names = [] }]) => [
+  const grants = Object.entries(projects).flatMap(([projectId, { prefixes = [], names = [] }]) => [
     ...prefixes.map((name) => ({ projectId, name, isPrefix: true })),
     ...names.map((name) => ({ projectId, name, isPrefix: false })),
   ]);
@@ -189,7 +189,7 @@ export function replaceVaultAccess(
     account_id: scope.accountId,
     agent_id: agentId,
     project_ids: projectIds,
-    wanted: JSON.stringify(expected),
+    wanted: JSON.stringify(grants),
   });
 }
 

@@ -15,7 +15,7 @@ import {
   requireRoomForGrants,
 } from './vault-grant.store.ts';
 
-/** At most this many granted names are listed in the problem. */
+/** The problem lists at most this many granted names. */
 const toldNames = 10;
 
 /**

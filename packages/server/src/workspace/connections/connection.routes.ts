@@ -239,9 +239,9 @@ const locationMembers = [
 
 function pickKnownLocation(location: SecretsLocation): SecretsLocation {
   const { type } = location;
-  const input: Readonly<Record<string, unknown>> = location;
+  const members: Readonly<Record<string, unknown>> = location;
   const member = locationMembers.find(({ types }) => types.some((each) => each === type))?.member;
-  const value = member === undefined ? undefined : input[member];
+  const value = member === undefined ? undefined : members[member];
   return (
     member === undefined || value === undefined ? { type } : { type, [member]: value }
   ) as SecretsLocation;

@@ -92,10 +92,10 @@ export function environmentRoutes({ read, write }: Endpoints): void {
     const stored = await lockEnvironment(tx, scope, projectId, params.environmentName);
     requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
     const { defaultAgentId } = body;
-    const retained = { agentId: stored.default_agent_id, name: stored.default_agent_name };
+    const current = { agentId: stored.default_agent_id, name: stored.default_agent_name };
     const agent =
       defaultAgentId === undefined
-        ? retained
+        ? current
         : defaultAgentId === ''
           ? undefined
           : await requireAgent(tx, scope, defaultAgentId);

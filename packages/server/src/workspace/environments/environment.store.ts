@@ -167,14 +167,10 @@ export function updateEnvironmentRow(
   tx.send(updateOne, { account_id: scope.accountId, project_id: projectId, ...row, ...renderRules(row) });
 }
 
-const deleteOne = statement(
+export const deleteEnvironmentRow = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' }, alone: true },
   'delete from environment where account_id = $account_id and project_id = $project_id and name = $name',
 );
-
-export function deleteEnvironmentRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
-}
 
 export interface EnvironmentsWhere {
   all: ReadonlySet<string>;

@@ -76,7 +76,7 @@ export function projectTagRoutes({ read, write }: Endpoints): void {
   write(deleteProjectTag, async ({ tx, scope, params: { projectId, projectTagName }, headers }) => {
     const stored = await lockProjectTag(tx, scope, projectId, projectTagName);
     requireMatch(headers['If-Match'], renderProjectTagEtag(stored));
-    deleteProjectTagRow(tx, scope, projectId, stored.name);
+    tx.send(deleteProjectTagRow, { account_id: scope.accountId, project_id: projectId, name: stored.name });
     const before = presentProjectTag(stored);
     return { events: [buildProjectTagEvent('project-tag-deleted', projectId, stored, { before })] };
   });

@@ -124,14 +124,10 @@ export function updateProjectTagRow(
   tx.send(updateOne, { account_id: scope.accountId, project_id: projectId, name, value, version });
 }
 
-const deleteOne = statement(
+export const deleteProjectTagRow = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' } },
   'delete from project_tag where account_id = $account_id and project_id = $project_id and name = $name',
 );
-
-export function deleteProjectTagRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
-}
 
 export function renderProjectTagEtag({ project_tag_id: id, version }: ProjectTagRow): string {
   return makeEntityTag(id, version);

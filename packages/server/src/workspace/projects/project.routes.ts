@@ -98,7 +98,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
     const source = createEventSource(scope, requestId);
     const moment = { tx, accountId: scope.accountId, source, now, newId };
     await endWorkOfProject(moment, services.owners, stored.project_id);
-    deleteProjectRow(tx, scope, stored.project_id);
+    tx.send(deleteProjectRow, { account_id: scope.accountId, project_id: stored.project_id });
     const subject = { type: 'project', id: stored.project_id, name: stored.name };
     const before = presentProject(stored);
     return { events: [{ name: 'project-deleted', projectId: stored.project_id, subject, before }] };

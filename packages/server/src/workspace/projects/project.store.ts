@@ -155,14 +155,10 @@ export async function requireNoMigration(tx: Transaction, scope: Scope, projectI
 }
 
 // Everything that a project owns references it, directly or indirectly, and is deleted by cascade.
-const deleteOne = statement(
+export const deleteProjectRow = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, alone: true },
   'delete from project where account_id = $account_id and project_id = $project_id',
 );
-
-export function deleteProjectRow(tx: Transaction, scope: Scope, projectId: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId });
-}
 
 export function presentProject(row: ProjectRow): Project {
   const project: Project = { id: row.project_id, name: row.name };

@@ -85,7 +85,7 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
       if (users.length > 0)
         throw problem('secret-reference-in-use', { name, users: users.slice(0, toldUsers), more });
     }
-    deleteSecretReferenceRow(tx, scope, projectId, name);
+    tx.send(deleteSecretReferenceRow, { account_id: scope.accountId, project_id: projectId, name });
     return { events: [buildSecretReferenceEvent('secret-reference-deleted', projectId, name, { before })] };
   });
 }

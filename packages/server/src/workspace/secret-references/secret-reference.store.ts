@@ -124,19 +124,10 @@ export async function lockSecretReference(
   return presentSecretReference(row);
 }
 
-const deleteOne = statement(
+export const deleteSecretReferenceRow = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' } },
   'delete from secret_reference where account_id = $account_id and project_id = $project_id and name = $name',
 );
-
-export function deleteSecretReferenceRow(
-  tx: Transaction,
-  scope: Scope,
-  projectId: string,
-  name: string,
-): void {
-  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
-}
 
 export function presentSecretReference(row: SecretReferenceRow): SecretReference {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as SecretReference;

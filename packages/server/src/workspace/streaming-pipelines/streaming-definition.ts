@@ -97,8 +97,8 @@ function readSecret({ key, secretKey, ...rest }: Record<string, unknown>, field:
       field: `${field}.key`,
       reason: 'differs from `secretKey`, which is another name of the same member; send one of them',
     });
-  const input = secretKey ?? key;
-  return input === undefined ? rest : { ...rest, secretKey: input, key: input };
+  const chosen = secretKey ?? key;
+  return chosen === undefined ? rest : { ...rest, secretKey: chosen, key: chosen };
 }
 
 function readProperties(input: object, field: string): Record<string, string> {

@@ -116,7 +116,11 @@ function writingRoutes({ write }: Endpoints): void {
     const { projectId, streamingPipelineId } = params;
     const stored = await lockStreamingPipeline(tx, scope, projectId, streamingPipelineId);
     requireMatch(headers['If-Match'], renderStreamingPipelineEtag(stored));
-    deleteStreamingPipelineRow(tx, scope, projectId, stored.streaming_pipeline_id);
+    tx.send(deleteStreamingPipelineRow, {
+      account_id: scope.accountId,
+      project_id: projectId,
+      streaming_pipeline_id: stored.streaming_pipeline_id,
+    });
     const before = presentStreamingPipeline(stored, projectId);
     return { events: [buildStreamingEvent('streaming-pipeline-deleted', projectId, stored, { before })] };
   });

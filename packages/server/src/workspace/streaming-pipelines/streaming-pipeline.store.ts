@@ -199,21 +199,12 @@ export function updateStreamingStatus(
   });
 }
 
-const deleteOne = statement(
+export const deleteStreamingPipelineRow = statement(
   { parameters: key },
   `
   delete from streaming_pipeline
   where account_id = $account_id and project_id = $project_id and streaming_pipeline_id = $streaming_pipeline_id`,
 );
-
-export function deleteStreamingPipelineRow(
-  tx: Transaction,
-  scope: Scope,
-  projectId: string,
-  id: string,
-): void {
-  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, streaming_pipeline_id: id });
-}
 
 export function presentStreamingPipeline(row: StreamingPipelineRow, projectId: string): StreamingPipeline {
   const shown: StreamingPipeline = {

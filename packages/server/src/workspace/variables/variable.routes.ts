@@ -82,13 +82,13 @@ export function variableRoutes({ read, write }: Endpoints): void {
         .map((each) => each.environmentName);
       if (environments.length > 0) throw problem('override-type-mismatch', { type: body.type, environments });
     }
-    const retained = body.type === stored.type ? stored.value : (getEmptyValue(body.type) ?? null);
+    const value = body.type === stored.type ? stored.value : (getEmptyValue(body.type) ?? null);
     const row: VariableRow = {
       ...stored,
       type: body.type,
       behaviour: body.behaviour,
       description: body.description ?? stored.description,
-      value: body.value === undefined ? retained : pickKnownValue(body.value),
+      value: body.value === undefined ? value : pickKnownValue(body.value),
       supports_double_resolution: body.supportsDoubleResolution ?? stored.supports_double_resolution,
       version: stored.version + 1,
     };
@@ -105,7 +105,11 @@ export function variableRoutes({ read, write }: Endpoints): void {
     const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
     requireMatch(headers['If-Match'], renderVariableEtag(stored));
     const environmentOverrides = await listOverrides(tx, scope, params.projectId, stored.name);
-    deleteVariableRow(tx, scope, params.projectId, stored.name);
+    tx.send(deleteVariableRow, {
+      account_id: scope.accountId,
+      project_id: params.projectId,
+      name: stored.name,
+    });
     const before = { ...presentVariable(stored), environmentOverrides };
     return { events: [buildVariableEvent('variable-deleted', params.projectId, stored, { before })] };
   });
@@ -130,15 +134,15 @@ export function variableRoutes({ read, write }: Endpoints): void {
   });
 
   write(writeOverrides, async ({ tx, scope, params, query, body, now }) => {
-    const expected = readOverrides(body);
+    const overrides = readOverrides(body);
     const { projectId, variableName } = params;
     const [writable, variable, before] = await Promise.all([
       findPermittedEnvironments(tx, scope, projectId, writeOverrides.permission, now),
       lockVariable(tx, scope, projectId, variableName),
       listOverrides(tx, scope, projectId, variableName),
     ]);
-    const { accepted, failed } = judgeOverrides(expected, variable, writable);
-    if (query.atomic && failed.length > 0) throw createOverridesProblem(expected, failed);
+    const { accepted, failed } = judgeOverrides(overrides, variable, writable);
+    if (query.atomic && failed.length > 0) throw createOverridesProblem(overrides, failed);
     writeOverrideRows(tx, scope, params.projectId, variable.name, accepted);
     const named = new Set(accepted.map((each) => each.environmentName));
     const states = {

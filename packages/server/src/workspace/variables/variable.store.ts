@@ -172,16 +172,12 @@ export function updateVariableRow(tx: Transaction, scope: Scope, projectId: stri
   });
 }
 
-const deleteOne = statement(
+export const deleteVariableRow = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' } },
   `
   with counted as (${countRemoved('variable')})
   delete from variable where account_id = $account_id and project_id = $project_id and name = $name`,
 );
-
-export function deleteVariableRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
-}
 
 const overridesOf = statement(
   {

@@ -121,13 +121,13 @@ export function removeAt(holder: Fields, path: PatchPath, value: unknown, work: 
     else assign(holder, attribute.name, listFields(old).map(drop));
     return;
   }
-  const expected = attribute.multiValued ? listValues(value ?? null) : [];
-  if (expected.length === 0) {
+  const values = attribute.multiValued ? listValues(value ?? null) : [];
+  if (values.length === 0) {
     unassign(holder, attribute);
     return;
   }
   const gone = readValues(attribute, value, attribute.name) ?? [];
-  work.spend(expected.length + listFields(old).length * gone.length);
+  work.spend(values.length + listFields(old).length * gone.length);
   const rest = listFields(old).filter((each) => !gone.some((one) => isDescribedBy(each, one)));
   assign(holder, attribute.name, rest);
 }
@@ -152,13 +152,13 @@ function addValues(name: string, values: readonly Fields[], added: readonly Fiel
   const isNewPrimary = added.some(({ primary }) => primary === true);
   const coming = new Set(added.map(describeValue));
   const same = new Map<string, Fields>();
-  const retained: Fields[] = [];
+  const others: Fields[] = [];
   for (const each of values) {
     const description = describeValue(each);
     if (coming.has(description)) same.set(description, each);
-    else retained.push(isNewPrimary && each.primary === true ? { ...each, primary: false } : each);
+    else others.push(isNewPrimary && each.primary === true ? { ...each, primary: false } : each);
   }
-  const all = [...retained, ...added.map((one) => ({ ...same.get(describeValue(one)), ...one }))];
+  const all = [...others, ...added.map((one) => ({ ...same.get(describeValue(one)), ...one }))];
   requireFewValues(name, all.length);
   return all;
 }
@@ -173,13 +173,13 @@ function dropUnassigned(fields: Fields): Fields {
 
 /** Sets the attribute, or removes it if nothing is left. */
 function assign(holder: Fields, name: string, value: unknown): void {
-  const retained = Array.isArray(value)
+  const cleaned = Array.isArray(value)
     ? value.filter((each) => !isFields(each) || Object.keys(each).length > 0)
     : value;
   const isEmpty =
-    retained === undefined ||
-    (Array.isArray(retained) && retained.length === 0) ||
-    (isFields(retained) && Object.keys(retained).length === 0);
+    cleaned === undefined ||
+    (Array.isArray(cleaned) && cleaned.length === 0) ||
+    (isFields(cleaned) && Object.keys(cleaned).length === 0);
   if (isEmpty) delete holder[name];
-  else holder[name] = retained;
+  else holder[name] = cleaned;
 }

@@ -43,8 +43,8 @@ export function applyPatch(schema: ResourceSchema, stored: Resource, message: Fi
 
 function readOperations(message: Fields): Operation[] {
   requireSchema(message, scimUrns.patch);
-  const input = findMember(message, 'Operations');
-  const list = isFields(input) ? [input] : input;
+  const operations = findMember(message, 'Operations');
+  const list = isFields(operations) ? [operations] : operations;
   if (!Array.isArray(list) || list.length === 0)
     throw createMessageProblem('Operations must be an array with at least one operation.');
   if (list.length > patchOperationLimit)

@@ -114,7 +114,7 @@ type SplitFilter =
 
 /** A filter as a discriminated union: the types of the parser are not one. */
 export function splitFilter(filter: Filter): SplitFilter {
-  const input = filter as {
+  const parsed = filter as {
     op: string;
     filters: Filter[];
     filter: Filter;
@@ -122,20 +122,20 @@ export function splitFilter(filter: Filter): SplitFilter {
     valFilter: Filter;
     compValue?: Compared;
   };
-  switch (input.op) {
+  switch (parsed.op) {
     case 'and':
     case 'or':
-      return { kind: input.op, filters: input.filters };
+      return { kind: parsed.op, filters: parsed.filters };
     case 'not':
-      return { kind: 'not', filter: input.filter };
+      return { kind: 'not', filter: parsed.filter };
     case '[]':
-      return { kind: 'values', path: input.attrPath, filter: input.valFilter };
+      return { kind: 'values', path: parsed.attrPath, filter: parsed.valFilter };
     default:
       return {
         kind: 'compare',
-        path: input.attrPath,
-        op: input.op as Comparator,
-        value: input.compValue ?? null,
+        path: parsed.attrPath,
+        op: parsed.op as Comparator,
+        value: parsed.compValue ?? null,
       };
   }
 }

@@ -16,12 +16,12 @@ export function createMessageProblem(reason: string) {
 
 /** Throws `invalid-scim-message` unless `schemas` is absent or names the URN. */
 export function requireSchema(message: Fields, urn: string): void {
-  const input = findMember(message, 'schemas');
-  if (input === undefined || input === null) return;
-  const list = Array.isArray(input) ? input : [input];
+  const schemas = findMember(message, 'schemas');
+  if (schemas === undefined || schemas === null) return;
+  const list = Array.isArray(schemas) ? schemas : [schemas];
   if (list.some((each) => typeof each === 'string' && each.toLowerCase() === urn.toLowerCase())) return;
   throw createMessageProblem(
-    `schemas is ${JSON.stringify(input).slice(0, 200)}; it must contain ${JSON.stringify(urn)}.`,
+    `schemas is ${JSON.stringify(schemas).slice(0, 200)}; it must contain ${JSON.stringify(urn)}.`,
   );
 }
 

@@ -26,8 +26,8 @@ export function isFields(value: unknown): value is Fields {
 /** Finds a member of a message by its name in any case. */
 export function findMember(message: Fields, name: string): unknown {
   if (Object.hasOwn(message, name)) return message[name];
-  const expected = name.toLowerCase();
-  const found = Object.keys(message).find((each) => each.toLowerCase() === expected);
+  const lowerName = name.toLowerCase();
+  const found = Object.keys(message).find((each) => each.toLowerCase() === lowerName);
   return found === undefined ? undefined : message[found];
 }
 
@@ -42,10 +42,10 @@ export function readValue(attribute: Attribute, value: unknown, path = attribute
 
 /** The values of a multi-valued attribute; undefined if there are none. */
 export function readValues(attribute: Attribute, value: unknown, path: string): Fields[] | undefined {
-  const inputs = listValues(value);
-  requireFewValues(path, inputs.length);
+  const list = listValues(value);
+  requireFewValues(path, list.length);
   const found = new Map<string, Fields>();
-  for (const each of inputs) {
+  for (const each of list) {
     const read = readOne(attribute, each, path);
     if (!isFields(read)) continue;
     const description = describeValue(read);
@@ -129,8 +129,8 @@ function createTypeProblem(path: string, value: unknown, expected: string) {
 
 /** The same text for two values of a multi-valued attribute that differ in nothing but `primary`. */
 export function describeValue({ primary: _, ...value }: Fields): string {
-  const inputs = Object.entries(value).filter(([, each]) => each !== undefined);
-  return JSON.stringify(inputs.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const members = Object.entries(value).filter(([, each]) => each !== undefined);
+  return JSON.stringify(members.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Throws `invalid-attribute-value`. */

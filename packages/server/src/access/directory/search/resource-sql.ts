@@ -25,8 +25,8 @@ function findJson({ attribute, extension, sub }: Located): SqlValue | undefined 
       kind: 'values',
       from: `jsonb_array_elements(coalesce(${holder} -> ${name}, '[]')) each where true`,
       main,
-      sub: (expected) => {
-        const found = findAttribute(subs, expected);
+      sub: (subName) => {
+        const found = findAttribute(subs, subName);
         return found && jsonText(found, `each ->> ${quoteName(found.name)}`);
       },
     };

@@ -145,10 +145,10 @@ function compareText(sql: string, op: Exclude<Comparator, 'pr'>, value: string):
 const signs = { gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
 
 function compareBoolean(sql: string, { path, op, value }: Comparison, parameters: SqlParameters): string {
-  const expected = readBoolean(value);
-  if (expected === undefined || (op !== 'eq' && op !== 'ne'))
+  const operand = readBoolean(value);
+  if (operand === undefined || (op !== 'eq' && op !== 'ne'))
     throw createFilterProblem(`${path} is a boolean: compare it by eq or ne with true or false.`);
-  const compared = `coalesce(${sql}, false) ${op === 'eq' ? '=' : '<>'} ${parameters.add('boolean', expected)}`;
+  const compared = `coalesce(${sql}, false) ${op === 'eq' ? '=' : '<>'} ${parameters.add('boolean', operand)}`;
   return `(${compared})`;
 }
 

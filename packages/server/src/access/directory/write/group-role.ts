@@ -5,7 +5,7 @@ import { isUuid } from '../../../kernel/identifiers.ts';
 import {
   findEnvironmentName,
   findProject,
-  type GivenRole,
+  type GivenRole as GroupRole,
   listRolesAt,
   type StoredGroup,
 } from '../../groups/index.ts';
@@ -24,7 +24,7 @@ const nameOf = (value: unknown): string | undefined =>
 export async function resolveRole(
   { tx, scope }: DirectoryWrite,
   resource: Resource,
-): Promise<{ columns: RoleColumns; given: GivenRole | undefined }> {
+): Promise<{ columns: RoleColumns; role: GroupRole | undefined }> {
   const [id, name] = [nameOf(resource.projectId)?.toLowerCase(), nameOf(resource.projectName)];
   const environment = nameOf(resource.environment);
   const project =
@@ -59,7 +59,7 @@ export async function resolveRole(
       project_name: project?.name ?? null,
       environment: environment ?? null,
     },
-    given: role === undefined ? undefined : { role, ...place },
+    role: role === undefined ? undefined : { role, ...place },
   };
 }
 

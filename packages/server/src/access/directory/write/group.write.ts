@@ -43,7 +43,7 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
   const { tx, scope, now } = write;
   const resource = readResource(groupSchema, body);
   const change = { ...noChange, added: new Set(readMemberIds(resource.members ?? [])) };
-  const { columns, given } = await resolveRole(write, resource);
+  const { columns, role: given } = await resolveRole(write, resource);
   if (!isSameRole(columns, noRole)) await requireRoleRight(write);
   await requireUsers(write, change.added);
   const group: StoredGroup = {
@@ -66,17 +66,17 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
 export async function replaceGroup(write: DirectoryWrite, id: string, body: Fields): Promise<Written> {
   const stored = await lock(write, id);
   const input = readResource(groupSchema, body);
-  const retained: Resource = {};
+  const storedRole: Resource = {};
   // What the group gives stays unless the body names it: directories do not know it.
   for (const [name, value] of Object.entries(toResource(stored)))
     if (['role', 'projectId', 'projectName', 'environment'].includes(name) && input[name] === undefined)
-      retained[name] = value;
+      storedRole[name] = value;
   if (input.projectId !== undefined || input.projectName !== undefined) {
-    if (input.projectId === undefined) delete retained.projectId;
-    if (input.projectName === undefined) delete retained.projectName;
+    if (input.projectId === undefined) delete storedRole.projectId;
+    if (input.projectName === undefined) delete storedRole.projectName;
   }
   const added = new Set(readMemberIds(input.members ?? []));
-  return changeGroup(write, stored, { ...retained, ...input }, { keeps: false, added, removed: new Set() });
+  return changeGroup(write, stored, { ...storedRole, ...input }, { keeps: false, added, removed: new Set() });
 }
 
 export async function patchGroup(write: DirectoryWrite, id: string, body: Fields): Promise<Written> {
@@ -138,7 +138,7 @@ async function changeGroup(
   await requireUsers(write, change.added);
   const isEmptied = await judgeChange(write, stored, change);
   const changed = await changeMembers(tx, scope, stored.group_id, change);
-  if (role !== undefined) setGivenRole(tx, scope, stored.group_id, role.given);
+  if (role !== undefined) setGivenRole(tx, scope, stored.group_id, role.role);
   const events: AccountEvent[] = [];
   const isSame = JSON.stringify(summarize(stored)) === JSON.stringify(summarize(after));
   const hasNewMembers = changed.added.length + changed.removed.length > 0;
@@ -171,10 +171,10 @@ async function readNewRole(write: DirectoryWrite, stored: LockedGroup, resource:
   };
   if (names.every(isSame)) return undefined;
   const role = await resolveRole(write, resource);
-  const isUnchanged = isSameRole(role.columns, stored) && (role.given !== undefined) === stored.gives_role;
+  const isUnchanged = isSameRole(role.columns, stored) && (role.role !== undefined) === stored.gives_role;
   if (isUnchanged) return undefined;
   await requireRoleRight(write);
-  const staysSuperAdmin = role.given?.role === 'SUPER_ADMIN' && role.given.projectId === null;
+  const staysSuperAdmin = role.role?.role === 'SUPER_ADMIN' && role.role.projectId === null;
   if (stored.gives_super_admin && !staysSuperAdmin)
     await requireOtherSuperAdmin(write.tx, write.scope, { groupId: stored.group_id });
   return role;

@@ -96,14 +96,14 @@ export async function runBulk(write: DirectoryWrite, body: Fields): Promise<Bulk
 
 function readBulk(body: Fields): { slots: Slot[]; failOnErrors: number | undefined } {
   requireSchema(body, scimUrns.bulkRequest);
-  const input = findMember(body, 'Operations');
-  if (!Array.isArray(input)) throw createMessageProblem('Operations must be an array.');
-  if (input.length > bulkOperationLimit)
-    throw problem('bulk-too-large', { limit: bulkOperationLimit, found: input.length });
+  const operations = findMember(body, 'Operations');
+  if (!Array.isArray(operations)) throw createMessageProblem('Operations must be an array.');
+  if (operations.length > bulkOperationLimit)
+    throw problem('bulk-too-large', { limit: bulkOperationLimit, found: operations.length });
   const failOnErrors = findMember(body, 'failOnErrors') ?? undefined;
   if (failOnErrors !== undefined && (!Number.isInteger(failOnErrors) || Number(failOnErrors) < 1))
     throw createValueProblem('failOnErrors must be an integer from 1.');
-  const slots = input.map(readSlot);
+  const slots = operations.map(readSlot);
   const taken = new Set<string>();
   for (const slot of slots) {
     if ('refused' in slot || slot.bulkId === undefined) continue;

@@ -132,10 +132,10 @@ function toResource(user: StoredUser): Resource {
   return resource;
 }
 
-type Kept = Pick<StoredUser, 'user_id' | 'active' | 'version' | 'created_at' | 'updated_at'>;
+type RetainedMembers = Pick<StoredUser, 'user_id' | 'active' | 'version' | 'created_at' | 'updated_at'>;
 
 /** Throws `invalid-attribute-value` without a userName. A password is not stored. */
-function toStored(resource: Resource, retained: Kept): StoredUser {
+function toStored(resource: Resource, retained: RetainedMembers): StoredUser {
   const { userName: _, externalId, displayName, active, password: __, ...attributes } = resource;
   const rest = Object.entries(attributes).filter(([, value]) => value !== null && !isEmptyObject(value));
   return {

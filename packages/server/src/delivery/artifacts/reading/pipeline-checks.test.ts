@@ -326,6 +326,6 @@ test('the findings of one upload are limited, and the total is returned', async 
   for (const path of ['a', 'b', 'c']) await checks.take(path, '');
   assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
   assert.deepEqual(checks.listUnknownVariables(), ['nobody']);
-  const { warningsTotal } = checks.check([], [], []).told;
+  const { warningsTotal } = checks.check([], [], []).summary;
   assert.equal(warningsTotal, 200_001);
 });

@@ -29,7 +29,7 @@ export interface Checked {
    * The findings in the response: first errors, of unreadable files first; then by path, and in the order
    * of the file.
    */
-  told: { warnings: UploadWarning[]; warningsTotal: number };
+  summary: { warnings: UploadWarning[]; warningsTotal: number };
   errorsTotal: number;
 }
 
@@ -102,17 +102,17 @@ export function createPipelineChecks(
         profiles,
         unreadable,
       };
-      const retained = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
+      const findings = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
       let warningsTotal = 0;
       let errorsTotal = 0;
       linkProject(outlines, known, (finding) => {
         warningsTotal += 1;
         if (finding.level === 'error') errorsTotal += 1;
-        const alike = retained[finding.level];
+        const alike = findings[finding.level];
         if (alike.length < uploadWarningLimit) alike.push(finding);
       });
-      const warnings = [...retained.error, ...retained.warning].slice(0, uploadWarningLimit);
-      return { told: { warnings, warningsTotal }, errorsTotal };
+      const warnings = [...findings.error, ...findings.warning].slice(0, uploadWarningLimit);
+      return { summary: { warnings, warningsTotal }, errorsTotal };
     },
   };
 }

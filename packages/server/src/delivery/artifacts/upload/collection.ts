@@ -126,11 +126,11 @@ export function createCollection(
     },
     async finish() {
       requireNoFileAsFolder(names);
-      const retained = batches.finish();
+      const blobs = batches.finish();
       // Reported where `kept` is awaited.
-      retained.catch(() => undefined);
+      blobs.catch(() => undefined);
       ignored.push(...gitFiles.listIgnored());
-      return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await retained };
+      return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await blobs };
     },
   };
 }

@@ -183,8 +183,8 @@ async function findDiverged(hosts: PreflightHosts, both: RefsOfBoth): Promise<st
   const moved = listMovedBranches(both);
   if (moved.length === 0) return [];
   await hosts.readSource();
-  const expected = ['+refs/heads/*:refs/headgate/target/*'];
-  await fetchRefs(hosts.place, hosts.target, expected, []);
+  const refspecs = ['+refs/heads/*:refs/headgate/target/*'];
+  await fetchRefs(hosts.place, hosts.target, refspecs, []);
   const diverged: string[] = [];
   for (const name of moved) {
     const [here, there] = [both.source.refs.get(name), both.target.refs.get(name)];

@@ -33,17 +33,17 @@ export function judgeMirror(rules: MirrorRules): Finding[] {
   const { source, target, overwrite, hasInitialCommitOnly, isResumed } = rules;
   const mayBeOurs = isResumed || rules.isContinued;
   const findings = describeSource(source);
-  const retained = [...target.refs].filter(([name, id]) => !mayBeOurs || source.refs.get(name) !== id);
-  if (retained.length > 0 && !overwrite && !hasInitialCommitOnly)
+  const foreign = [...target.refs].filter(([name, id]) => !mayBeOurs || source.refs.get(name) !== id);
+  if (foreign.length > 0 && !overwrite && !hasInitialCommitOnly)
     findings.push({
       level: 'error',
       code: isResumed ? 'target-changed' : 'target-not-empty',
-      message: `The target is not empty: it has ${nameSome(retained.map(([name]) => name))}. Use an empty repository, or start with ?overwrite=true to overwrite branches and tags of the same name.`,
+      message: `The target is not empty: it has ${nameSome(foreign.map(([name]) => name))}. Use an empty repository, or start with ?overwrite=true to overwrite branches and tags of the same name.`,
     });
-  const changed = retained.filter(([name, id]) => source.refs.has(name) && source.refs.get(name) !== id);
+  const changed = foreign.filter(([name, id]) => source.refs.has(name) && source.refs.get(name) !== id);
   if (changed.length > 0 && (overwrite || hasInitialCommitOnly))
     findings.push(note(`Overwritten in the target: ${nameSome(changed.map(([name]) => name))}.`, 'warning'));
-  const others = retained.filter(([name]) => !source.refs.has(name));
+  const others = foreign.filter(([name]) => !source.refs.has(name));
   if (others.length > 0 && (overwrite || hasInitialCommitOnly))
     findings.push(
       note(`Kept in the target, and not in the source: ${nameSome(others.map(([name]) => name))}.`),

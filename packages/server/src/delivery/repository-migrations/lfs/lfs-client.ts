@@ -144,11 +144,11 @@ function readAnswer(value: unknown): LfsAnswer {
 
 function readHeaders(input: unknown): Record<string, string> {
   if (typeof input !== 'object' || input === null) return {};
-  const retained = Object.entries(input).filter(
+  const allowed = Object.entries(input).filter(
     ([name, value]) =>
       typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !refusedHeader.test(name),
   );
-  return Object.fromEntries(retained.map(([name, value]) => [name.toLowerCase(), String(value)]));
+  return Object.fromEntries(allowed.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
 function parseJson(text: string): unknown {

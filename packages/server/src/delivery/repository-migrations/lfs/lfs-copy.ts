@@ -128,7 +128,7 @@ export interface LfsCopy {
 const batchSize = 100;
 const atOnce = 4;
 
-interface Lost {
+interface LostObject {
   pointer: FoundPointer;
   reason: string;
 }
@@ -140,7 +140,7 @@ interface Lost {
  * @throws MigrationFailed `lfs-objects-missing`, naming them; `host-timeout`
  */
 export async function copyLfsObjects(copy: LfsCopy, pointers: readonly FoundPointer[]): Promise<number> {
-  const lost: Lost[] = [];
+  const lost: LostObject[] = [];
   let bytes = 0;
   for (let at = 0; at < pointers.length; at += batchSize) {
     const batch = pointers.slice(at, at + batchSize);
@@ -152,7 +152,7 @@ export async function copyLfsObjects(copy: LfsCopy, pointers: readonly FoundPoin
   return bytes;
 }
 
-async function copyBatch(copy: LfsCopy, batch: readonly FoundPointer[], lost: Lost[]): Promise<number> {
+async function copyBatch(copy: LfsCopy, batch: readonly FoundPointer[], lost: LostObject[]): Promise<number> {
   const { source, target } = copy;
   const uploads = await askBatch(target, 'upload', batch);
   const missing: LfsAnswer[] = [];
@@ -220,7 +220,7 @@ async function copyObject(
 async function verifyObjects(
   target: LfsHost,
   pointers: readonly FoundPointer[],
-  lost: Lost[],
+  lost: LostObject[],
 ): Promise<void> {
   for (let at = 0; at < pointers.length; at += batchSize) {
     const batch = pointers.slice(at, at + batchSize);
@@ -238,7 +238,11 @@ async function verifyObjects(
 
 const named = 10;
 
-async function describeLost(place: Place, lost: readonly Lost[], total: number): Promise<MigrationFailed> {
+async function describeLost(
+  place: Place,
+  lost: readonly LostObject[],
+  total: number,
+): Promise<MigrationFailed> {
   const shown = lost.slice(0, named);
   const paths = await findPaths(
     place,
@@ -256,9 +260,9 @@ async function describeLost(place: Place, lost: readonly Lost[], total: number):
 
 /** By the id of the blob. */
 async function findPaths(place: Place, pointers: readonly FoundPointer[]): Promise<Map<string, string>> {
-  const expected = new Set(pointers.map(({ blobId }) => blobId));
+  const pointerIds = new Set(pointers.map(({ blobId }) => blobId));
   const paths = new Map<string, string>();
-  for await (const [id, path] of listReachable(place)) if (expected.has(id)) paths.set(id, path);
+  for await (const [id, path] of listReachable(place)) if (pointerIds.has(id)) paths.set(id, path);
   return paths;
 }
 

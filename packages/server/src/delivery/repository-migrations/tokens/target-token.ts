@@ -60,11 +60,11 @@ export async function takeTargetToken(
   const { database, sealer, clock } = services;
   const place = { accountId: job.account_id, migrationId: job.migration_id };
   if (job.sealed_token === null) throw lostToken();
-  const input = sealer.unseal(job.sealed_token, tokenPurpose(place.accountId, place.migrationId));
-  if (job.token_rotation === 'stored') return { token: input, expiresAt: job.token_expires_at };
+  const token = sealer.unseal(job.sealed_token, tokenPurpose(place.accountId, place.migrationId));
+  if (job.token_rotation === 'stored') return { token: token, expiresAt: job.token_expires_at };
   if (job.token_rotation !== null) throw lostToken();
-  const call = openCall(input);
-  if (call === undefined || provider.rotateToken === undefined) return { token: input, expiresAt: null };
+  const call = openCall(token);
+  if (call === undefined || provider.rotateToken === undefined) return { token: token, expiresAt: null };
   await noteRotation(database, job);
   const rotated = await provider.rotateToken(call, computeTokenEnd(clock.now())).catch((failure: unknown) => {
     throw toMigrationFailed({ side: 'target', provider }, failure);

@@ -36,8 +36,8 @@ export function createSelection(
   }
   const { names, projectId, environmentName, actorId, subjectId, subjectType } = filter;
   if (names !== undefined) {
-    const expected = new Set(names);
-    tests.push(({ name }) => expected.has(name));
+    const selectedNames = new Set(names);
+    tests.push(({ name }) => selectedNames.has(name));
   }
   if (projectId !== undefined) tests.push(({ project_id }) => project_id === projectId);
   if (environmentName !== undefined) tests.push((event) => event.environment_name === environmentName);

@@ -16,7 +16,7 @@ const filters = `${byTime}
  * Counts from the newest event back, so the earliest counted event shows where the range may begin and
  * still be full.
  */
-const counted = (where: string) => `
+const countWhere = (where: string) => `
   select json_build_object('counted', count(*), 'since', min(occurred_at)) as total
   from (select occurred_at from event where ${where} order by occurred_at desc, event_id desc limit ${countedEventLimit}) counted`;
 const full = `select json_build_object('counted', ${countedEventLimit}, 'since', null) as total`;
@@ -54,7 +54,7 @@ export const eventPageByTime = {
       row: eventRow,
       totalType: typed<Counted>('json'),
     },
-    { rows: rowsByTime, total: counted(byTime) },
+    { rows: rowsByTime, total: countWhere(byTime) },
   ),
   full: guardedPage(
     {
@@ -74,7 +74,7 @@ export const eventPage = {
       totalType: typed<Counted>('json'),
       alone: true,
     },
-    { rows: rowsByFilter, total: counted(filters) },
+    { rows: rowsByFilter, total: countWhere(filters) },
   ),
   full: guardedPage(
     {

@@ -171,8 +171,8 @@ function findFault(
   { tool_name: toolName, input }: WaitingCall,
 ): string | undefined {
   const isQuestion = toolName === askUser;
-  const expected = needsAnswer[type];
-  if (expected !== undefined && expected !== isQuestion)
+  const isAnswer = needsAnswer[type];
+  if (isAnswer !== undefined && isAnswer !== isQuestion)
     return isQuestion
       ? `type ${type} does not answer a question: send ANSWER with answers, or DENY.`
       : `type ANSWER is for ${askUser}, but the call is of ${toolName}: send ALLOW_ONCE, ALLOW_FOR_TASK or DENY.`;
@@ -186,9 +186,9 @@ function findAnswerFault(
   { questions }: Questions,
 ): string | undefined {
   for (const [index, question] of questions.entries()) {
-    const inputs = answers.filter(({ questionIndex }) => questionIndex === index);
-    const [only] = inputs;
-    if (only === undefined || inputs.length > 1)
+    const ofQuestion = answers.filter(({ questionIndex }) => questionIndex === index);
+    const [only] = ofQuestion;
+    if (only === undefined || ofQuestion.length > 1)
       return `answers must have one entry with questionIndex ${index}: ${question.question}`;
     const [option, ...more] = only.selectedOptions;
     if (option === undefined)

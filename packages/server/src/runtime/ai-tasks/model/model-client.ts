@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ModelSettings } from './ai-settings.ts';
-import { type Ask, type Model, type ModelAnswer, ModelFailed, type Said } from './model.ts';
+import { type Model, type ModelAnswer, ModelFailed, type ModelMessage, type ModelRequest } from './model.ts';
 import { judgeFailure, longestPauseMilliseconds, NoFinishReason, WrongEvent } from './model-failure.ts';
 import { createModelFetch } from './model-fetch.ts';
 
@@ -66,7 +66,11 @@ function computePause(attempt: number): number {
 /** The adapter's time for each call grows with the number of calls. A turn runs far fewer. */
 const mostCalls = 1_000;
 
-async function askOnce(adapter: Adapter, request: Ask, settings: ModelSettings): Promise<ModelAnswer> {
+async function askOnce(
+  adapter: Adapter,
+  request: ModelRequest,
+  settings: ModelSettings,
+): Promise<ModelAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(describeLate(settings)), settings.timeoutSeconds * 1_000);
   try {
@@ -82,7 +86,11 @@ function describeLate({ timeoutSeconds }: ModelSettings): ModelFailed {
   return new ModelFailed('model-too-slow', text);
 }
 
-async function readAnswer(adapter: Adapter, request: Ask, abortSignal: AbortSignal): Promise<ModelAnswer> {
+async function readAnswer(
+  adapter: Adapter,
+  request: ModelRequest,
+  abortSignal: AbortSignal,
+): Promise<ModelAnswer> {
   const { stream } = await adapter.doStream({
     prompt: renderPrompt(request),
     maxOutputTokens: request.maxOutputTokens,
@@ -124,7 +132,7 @@ interface Reading {
   begunCalls: number;
 }
 
-function takePart(reading: Reading, part: StreamPart, { onText }: Ask): void {
+function takePart(reading: Reading, part: StreamPart, { onText }: ModelRequest): void {
   const { answer } = reading;
   if (part.type === 'tool-input-start' && ++reading.begunCalls > mostCalls)
     throw new ModelFailed('answer-too-long', `The model server began more than ${mostCalls} calls of tools.`);
@@ -144,7 +152,11 @@ function takePart(reading: Reading, part: StreamPart, { onText }: Ask): void {
 }
 
 /** Model servers do not charge for a request that they answer with an error alone. */
-function reportUsage({ onUsage }: Ask, { text, calls, ...answer }: ModelAnswer, fault?: WrongEvent): void {
+function reportUsage(
+  { onUsage }: ModelRequest,
+  { text, calls, ...answer }: ModelAnswer,
+  fault?: WrongEvent,
+): void {
   const { inputTokens: input, outputTokens: output } = answer;
   if (input !== undefined && output !== undefined) onUsage({ input, output });
   else if (fault?.isErrorEvent && text === '' && calls.length === 0) onUsage({ input: 0, output: 0 });
@@ -155,11 +167,11 @@ function toPlainSchema(schema: object): object & Record<string, never> {
   return JSON.parse(JSON.stringify(schema));
 }
 
-function renderPrompt({ instructions, conversation }: Ask): Options['prompt'] {
+function renderPrompt({ instructions, conversation }: ModelRequest): Options['prompt'] {
   return [{ role: 'system', content: instructions }, ...conversation.map(renderSaid)];
 }
 
-function renderSaid(said: Said): Options['prompt'][number] {
+function renderSaid(said: ModelMessage): Options['prompt'][number] {
   if (said.role === 'user') return { role: 'user', content: [{ type: 'text', text: said.text }] };
   if (said.role === 'assistant') {
     const text = said.text === '' ? [] : [{ type: 'text' as const, text: said.text }];

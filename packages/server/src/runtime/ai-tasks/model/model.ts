@@ -7,7 +7,7 @@
  */
 import type { Tool } from '../../ai-tools/index.ts';
 
-export interface AskedCall {
+export interface ModelCall {
   /** The id of the call, as the model gets it in the conversation. */
   id: string;
   toolName: string;
@@ -15,14 +15,14 @@ export interface AskedCall {
   input: string;
 }
 
-export type Said =
+export type ModelMessage =
   | { role: 'user'; text: string }
-  | { role: 'assistant'; text: string; calls: readonly (Omit<AskedCall, 'input'> & { input: object })[] }
+  | { role: 'assistant'; text: string; calls: readonly (Omit<ModelCall, 'input'> & { input: object })[] }
   | { role: 'results'; results: readonly { id: string; toolName: string; text: string; isData: boolean }[] };
 
-export interface Ask {
+export interface ModelRequest {
   instructions: string;
-  conversation: readonly Said[];
+  conversation: readonly ModelMessage[];
   tools: readonly Tool[];
   maxOutputTokens: number;
   signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface Ask {
 
 export interface ModelAnswer {
   text: string;
-  calls: AskedCall[];
+  calls: ModelCall[];
   /** Undefined: not said by the model server. */
   inputTokens: number | undefined;
   outputTokens: number | undefined;
@@ -45,7 +45,7 @@ export interface ModelAnswer {
 }
 
 export interface Model {
-  ask(request: Ask): Promise<ModelAnswer>;
+  ask(request: ModelRequest): Promise<ModelAnswer>;
 }
 
 export type ModelFailureCode =

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listKinds, listMessages, startAiScene } from '../../../../testing/ai-task-scene.ts';
 import { smallPipeline, upload } from '../../../../testing/project.ts';
-import type { Ask, ModelAnswer, Said } from './model.ts';
+import type { ModelAnswer, ModelMessage, ModelRequest } from './model.ts';
 import { ruleBasedModel } from './rule-based.ts';
 
 const scene = await startAiScene({ hasModel: false });
@@ -57,11 +57,11 @@ const toolNames = [
   'list_runs',
   'read_steps',
 ];
-const tools = toolNames.map((name) => ({ ...(scene.tools.list[0] as Ask['tools'][number]), name }));
+const tools = toolNames.map((name) => ({ ...(scene.tools.list[0] as ModelRequest['tools'][number]), name }));
 
 /** Plays the tools: each call gets the next text. Returns the calls and the answer. */
 async function play(instruction: string, texts: readonly string[], inputs = tools): Promise<string[]> {
-  const conversation: Said[] = [{ role: 'user', text: instruction }];
+  const conversation: ModelMessage[] = [{ role: 'user', text: instruction }];
   const seen: string[] = [];
   for (const text of [...texts, '']) {
     const signal = new AbortController().signal;

@@ -2,7 +2,7 @@
  * The assistant of a server without a model. It follows rules, says so, and understands five instructions. It uses
  * the same tools as a model, with the same rights and decisions.
  */
-import type { Ask, Model, ModelAnswer, Said } from './model.ts';
+import type { Model, ModelAnswer, ModelMessage, ModelRequest } from './model.ts';
 
 const introduction = 'I am the rule-based assistant: this server has no model.';
 const abilities = `${introduction} I understand these instructions:
@@ -52,9 +52,9 @@ function readFailure(instruction: string): string | undefined {
   const question = textAfter(instruction, /\bwhy\b/i);
   if (question === undefined) return undefined;
   const failure = /\b(?:fail(?:ed|s)?|go wrong)\b/i;
-  for (const query of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
-    const end = query?.search(failure) ?? -1;
-    if (end >= 0) return query?.slice(0, end);
+  for (const clause of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
+    const end = clause?.search(failure) ?? -1;
+    if (end >= 0) return clause?.slice(0, end);
   }
   return undefined;
 }
@@ -117,7 +117,7 @@ export const ruleBasedModel: Model = {
   },
 };
 
-function follow({ conversation, tools }: Ask): ModelAnswer {
+function follow({ conversation, tools }: ModelRequest): ModelAnswer {
   const { instruction, results } = readState(conversation);
   const rule = rules.find(({ read }) => read(instruction) !== undefined);
   if (rule === undefined) return say(abilities);
@@ -136,12 +136,12 @@ function follow({ conversation, tools }: Ask): ModelAnswer {
     return say(
       `${introduction} The mode of this task is PLAN, so ${next.toolName} cannot be used. Send the message with an agentConfig that has the mode ACT.`,
     );
-  const query = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
-  return { ...say(''), calls: [query] };
+  const call = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
+  return { ...say(''), calls: [call] };
 }
 
 /** The last instruction, and what came of the calls since. */
-function readState(conversation: readonly Said[]) {
+function readState(conversation: readonly ModelMessage[]) {
   const from = conversation.findLastIndex((each) => each.role === 'user');
   const last = conversation[from];
   return {

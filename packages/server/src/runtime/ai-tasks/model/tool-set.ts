@@ -66,7 +66,9 @@ export function createTools(platform: readonly Tool[]): Tools {
   };
 }
 
-/** Member of a result: where its rows come from. Results without rows have it too, so that the right people see them. */
+/**
+ * Member of a result: where its rows come from. Results without rows have it too, so that the right people see them.
+ */
 export function nameWarehouse(
   tools: Tools,
   toolName: string,

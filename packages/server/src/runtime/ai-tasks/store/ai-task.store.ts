@@ -31,7 +31,7 @@ interface GrantColumn {
   usesLeft: number | null;
 }
 
-/** SQL: the calls of the task `t` that wait, in the order of the answers. */
+/** SQL: the calls of the task `t` that wait for a decision, in the order in which the model made them. */
 const pendingOf = `(
     select coalesce(jsonb_agg(jsonb_build_object('toolId', c.call_id, 'toolName', c.tool_name, 'toolInput', c.input::jsonb,
         'permissionMessage', c.permission_message, 'expiresAt', c.expires_at) order by c.turn, c.number), '[]')
@@ -247,7 +247,7 @@ function presentPending({ expiresAt, ...pending }: PendingColumn): AiPendingDeci
   return { type: 'tool', ...pending, expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** A grant that is used up or has expired is no longer one. */
+/** Without grants that are used up or have expired. */
 function presentGrant({ written, usesLeft }: GrantColumn, now: Date): AiGrantedPermission[] {
   if (usesLeft === 0) return [];
   if (written.expiresAt !== undefined && new Date(written.expiresAt) <= now) return [];

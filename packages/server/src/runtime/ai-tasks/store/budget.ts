@@ -1,5 +1,4 @@
 /** Budgets: of turns, tokens, money and minutes, for a task and for an account in one UTC day. */
-
 import { countOf } from '../../../kernel/count-of.ts';
 import { type RowOf, statement, type Transaction } from '../../../kernel/database/database.ts';
 import { problem } from '../../../kernel/http/problems.ts';

@@ -9,6 +9,7 @@ import {
 } from '../../../kernel/database/database.ts';
 import { type HeldWork, LeaseLost, requireHeld } from '../../../kernel/work/server-work.ts';
 import { budgetStopType, selectBudgetStop } from '../../../records/budgets/index.ts';
+import { addUsage } from './budget.ts';
 import type { Grant } from './grant.ts';
 
 const keyTypes = { account_id: 'uuid', task_id: 'uuid' } as const;
@@ -79,7 +80,7 @@ const heldRow = {
   last_turn: typed<LastTurn | null>('jsonb'),
   grants: typed<GrantColumn[]>('jsonb'),
 } as const;
-export type HeldTask = RowOf<typeof heldRow>;
+export type HeldTask = RowOf<typeof heldRow> & HeldKey;
 
 const selectHeld = statement(
   { parameters: { ...keyTypes, epoch: 'bigint', now: 'timestamptz' }, row: heldRow },
@@ -112,7 +113,7 @@ const selectHeld = statement(
 export async function readHeld(read: Read, key: HeldKey, now: Date): Promise<HeldTask> {
   const [row] = await read(selectHeld, { ...pickTask(key), epoch: key.epoch, now });
   if (row === undefined) throw new LeaseLost();
-  return row;
+  return { ...row, account_id: key.account_id, task_id: key.task_id, work_id: key.work_id, epoch: key.epoch };
 }
 
 export function readGrants({ grants }: HeldTask): Grant[] {
@@ -163,7 +164,7 @@ export const endTask = statement(
   where account_id = $account_id and task_id = $task_id`,
 );
 
-export const addTaskUsage = statement(
+const addUsed = statement(
   {
     parameters: {
       ...keyTypes,
@@ -179,3 +180,16 @@ export const addTaskUsage = statement(
     output_tokens = output_tokens + $output_tokens, cost = cost + $cost, milliseconds = milliseconds + $milliseconds
   where account_id = $account_id and task_id = $task_id`,
 );
+
+/** Counts what was used in the budgets of the task and of the account. */
+export function addTaskUsage(
+  tx: Transaction,
+  key: HeldKey,
+  used: { turns: number; input: number; output: number; cost: number; milliseconds: number },
+  now: Date,
+): void {
+  const { turns, input, output, cost, milliseconds } = used;
+  const tokens = { input_tokens: input, output_tokens: output };
+  tx.send(addUsed, { ...pickTask(key), turns, ...tokens, cost, milliseconds });
+  addUsage(tx, key.account_id, { turns, tokens: input + output, cost, milliseconds }, now);
+}

@@ -51,16 +51,10 @@ export interface NewMessage {
 /** Adds messages. The caller has locked the task, or has just inserted it. */
 export function appendMessages(
   tx: Transaction,
-  { accountId, taskId }: { accountId: string; taskId: string },
+  { account_id, task_id }: { account_id: string; task_id: string },
   messages: readonly NewMessage[],
   now: Date,
 ): void {
   if (messages.length === 0) return;
-  tx.send(append, {
-    account_id: accountId,
-    task_id: taskId,
-    now,
-    count: messages.length,
-    messages: encodeJson(messages),
-  });
+  tx.send(append, { account_id, task_id, now, count: messages.length, messages: encodeJson(messages) });
 }

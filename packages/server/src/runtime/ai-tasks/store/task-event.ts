@@ -2,19 +2,16 @@
 import type { AiAgentConfig } from '@headgate/contract';
 import type { AccountEvent } from '../../../kernel/database/events.ts';
 
-interface Described {
-  config: AiAgentConfig;
+/** The columns of a task that its events show. */
+export interface TaskDescription {
+  agent_config: AiAgentConfig;
   description: string;
-}
-
-export function describeTask(row: { agent_config: AiAgentConfig; description: string }): Described {
-  return { config: row.agent_config, description: row.description };
 }
 
 export function buildTaskEvent(
   name: AccountEvent['name'],
   taskId: string,
-  { config, description }: Described,
+  { agent_config: config, description }: TaskDescription,
   states: { before?: object; after?: object } = {},
 ): AccountEvent {
   return {

@@ -19,7 +19,7 @@ import { nameWarehouse, type Tools } from '../model/tool-set.ts';
 import { endTask, type HeldKey, type HeldTask, readHeld, requireTask } from './held-task.store.ts';
 import type { LiveTexts } from './live-text.ts';
 import { appendMessages, type NewMessage } from './message.store.ts';
-import { buildTaskEvent, describeTask } from './task-event.ts';
+import { buildTaskEvent } from './task-event.ts';
 import { canMove, keyOfTask, stopKeyOf, tasksKey } from './task-state.ts';
 import { writeCallEnd, writeTurnEnd } from './turn.store.ts';
 
@@ -35,84 +35,65 @@ export interface RunServices {
   live: LiveTexts;
 }
 
-/** The task as it was read for a step, and the ways to write the step. */
-export interface Step {
-  readonly services: RunServices;
-  readonly key: HeldKey;
-  readonly task: HeldTask;
-  /** Aborted when the lease is lost or the server stops: nothing more may be written then. */
-  readonly lost: AbortSignal;
-  /** Also aborted some time after a stop was requested. */
-  readonly signal: AbortSignal;
-}
-
 /** `again`: there is more to do. A date: the task waits until then. `ended`: the task has ended. */
 export type NextStep = 'again' | 'ended' | Date;
 
-type Locked = Awaited<ReturnType<typeof requireTask>>;
+type LockedTask = Awaited<ReturnType<typeof requireTask>>;
 
 /** People have sent something since the task was read: the step must be chosen again. */
 export class StaleStep extends Error {}
 
 /** Runs a transaction of the server that has the task. @throws LeaseLost */
 export function writeStep<Result>(
-  { services, key }: Pick<Step, 'services' | 'key'>,
-  work: (tx: Transaction, locked: Locked) => Result | Promise<Result>,
+  { database, wakes }: Pick<RunServices, 'database' | 'wakes'>,
+  key: HeldKey,
+  work: (tx: Transaction, locked: LockedTask) => Result | Promise<Result>,
 ): Promise<Result> {
-  return services.database.transaction(async (tx) => {
+  return database.transaction(async (tx) => {
     const locked = await requireTask(tx, key);
     const result = await work(tx, locked);
-    tx.afterCommit(() => services.wakes.wake(keyOfTask(key.task_id), 'all'));
+    tx.afterCommit(() => wakes.wake(keyOfTask(key.task_id), 'all'));
     return result;
   });
 }
 
 /** The same for a step that depends on what people decided: with what was read, or not at all. */
 export function writeFreshStep<Result>(
-  step: Pick<Step, 'services' | 'key' | 'task'>,
-  work: (tx: Transaction, locked: Locked) => Result | Promise<Result>,
+  services: Pick<RunServices, 'database' | 'wakes'>,
+  task: HeldTask,
+  work: (tx: Transaction, locked: LockedTask) => Result | Promise<Result>,
 ): Promise<Result> {
-  return writeStep(step, (tx, locked) => {
-    if (locked.news !== step.task.news) throw new StaleStep();
+  return writeStep(services, task, (tx, locked) => {
+    if (locked.news !== task.news) throw new StaleStep();
     return work(tx, locked);
   });
 }
 
-export function addMessages(
-  { key }: Pick<Step, 'key'>,
+export function recordTaskEvent(
   tx: Transaction,
-  messages: readonly NewMessage[],
-  now: Date,
+  task: HeldTask,
+  { name, after }: { name: AccountEvent['name']; after: object },
+  { newId, now }: { newId: NewId; now: Date },
 ): void {
-  appendMessages(tx, { accountId: key.account_id, taskId: key.task_id }, messages, now);
-}
-
-export function recordTaskEvents(
-  { services, key }: Pick<Step, 'services' | 'key'>,
-  tx: Transaction,
-  events: readonly AccountEvent[],
-  now: Date,
-): void {
-  const source = { accountId: key.account_id, actorId: null, actorKind: 'system', requestId: null } as const;
-  recordEvents(tx, source, events, now, services.newId);
+  const source = { accountId: task.account_id, actorId: null, actorKind: 'system', requestId: null } as const;
+  recordEvents(tx, source, [buildTaskEvent(name, task.task_id, task, { after })], now, newId);
 }
 
 /** Moves the task to its end in the transaction of a step. */
 export async function writeEnd(
-  step: Pick<Step, 'services' | 'key' | 'task'>,
   tx: Transaction,
+  task: HeldTask,
   end: { from: AiTaskStatus; status: 'STOPPED' | 'ERRORED'; reason?: string | undefined },
-  now: Date,
+  { newId, now }: { newId: NewId; now: Date },
 ): Promise<void> {
-  const { key, task } = step;
   if (!canMove(end.from, end.status))
     throw new Error(`A task cannot move from ${end.from} to ${end.status}.`);
-  const { account_id, task_id } = key;
+  const { account_id, task_id } = task;
   tx.send(endTask, { account_id, task_id, status: end.status });
   const name = end.status === 'STOPPED' ? 'ai-task-stopped' : 'ai-task-errored';
   const after = { status: end.status, ...(end.reason === undefined ? {} : { reason: end.reason }) };
-  recordTaskEvents(step, tx, [buildTaskEvent(name, key.task_id, describeTask(task), { after })], now);
-  await releaseWork(tx.query, key, { outcome: 'ended', dueAt: null, now });
+  recordTaskEvent(tx, task, { name, after }, { newId, now });
+  await releaseWork(tx.query, task, { outcome: 'ended', dueAt: null, now });
 }
 
 const notMade = { outcome: 'STOPPED', text: 'The call was not made, because the task has ended.' } as const;
@@ -123,42 +104,42 @@ const interrupted = {
 
 /** Ends the task with the reason as its last message. Its turn and its calls end too. */
 export function endWith(
-  step: Pick<Step, 'services' | 'key' | 'task'>,
+  services: RunServices,
+  task: HeldTask,
   status: 'STOPPED' | 'ERRORED',
   message: AiMessageData & { type: 'state' | 'error' },
 ): Promise<'ended'> {
-  const { services, key, task } = step;
-  const now = services.clock.now();
-  return writeFreshStep(step, async (tx, { status: from }) => {
+  const { clock, newId, tools } = services;
+  const now = clock.now();
+  return writeFreshStep(services, task, async (tx, { status: from }) => {
     const { last_turn: last } = task;
     // The next message begins another turn.
-    if (last?.status === 'ASKED') writeTurnEnd(tx, key, { turn: last.turn, status: 'FAILED' }, now);
+    if (last?.status === 'ASKED') writeTurnEnd(tx, task, { turn: last.turn, status: 'FAILED' }, now);
     const messages: NewMessage[] = task.calls.map(({ callId, groupId, toolName, status: before }) => {
       const end = before === 'RUNNING' ? interrupted : notMade;
-      writeCallEnd(tx, key, { callId, outcome: end.outcome }, now);
+      writeCallEnd(tx, task, { callId, outcome: end.outcome }, now);
       const data: AiMessageData = {
         ...{ type: 'tool-result', toolId: callId, toolName, ...end },
-        ...nameWarehouse(services.tools, toolName, task.agent_config),
+        ...nameWarehouse(tools, toolName, task.agent_config),
       };
       return { groupId, data };
     });
-    addMessages(step, tx, [...messages, { groupId: services.newId(), data: message }], now);
-    await writeEnd(
-      step,
-      tx,
-      { from, status, reason: message.type === 'state' ? message.reason : message.text },
-      now,
-    );
+    appendMessages(tx, task, [...messages, { groupId: newId(), data: message }], now);
+    const reason = message.type === 'state' ? message.reason : message.text;
+    await writeEnd(tx, task, { from, status, reason }, { newId, now });
     return 'ended' as const;
   });
 }
 
-/** Works until the task ends, waits, or is lost. `takeStep` does one step. */
+/**
+ * Works until the task ends, waits, or is lost. The signal of `takeStep` is aborted by `lost`, or some time after a
+ * stop was requested.
+ */
 export async function runTask(
   services: RunServices,
   key: HeldKey,
   lost: AbortSignal,
-  takeStep: (step: Step) => Promise<NextStep>,
+  takeStep: (services: RunServices, task: HeldTask, signal: AbortSignal) => Promise<NextStep>,
 ): Promise<void> {
   const stop = watchStop(services, key);
   const occupant = createOccupant('AI task');
@@ -168,10 +149,11 @@ export async function runTask(
       const task = await readHeld(services.database.read, key, services.clock.now());
       stop.see(task);
       const signal = AbortSignal.any([lost, stop.signal]);
-      const step = { services, key, task, lost, signal };
-      const next = await occupyLoop(occupant, 'step', () => takeStep(step)).catch(repeatIfStale);
+      const next = await occupyLoop(occupant, 'step', () => takeStep(services, task, signal)).catch(
+        repeatIfStale,
+      );
       if (next === 'ended') return;
-      const interruptions = countBlock(step, Math.round(takeLongestGap(occupant)));
+      const interruptions = countBlock(services.log, task, Math.round(takeLongestGap(occupant)));
       if (task.attempts > 1 || interruptions !== task.interruptions)
         await recordSuccess(services.database.read, key, interruptions);
       if (next === 'again') continue;
@@ -186,9 +168,9 @@ export async function runTask(
 }
 
 /** The interruptions in a row after a step that succeeded. */
-function countBlock({ services, key, task }: Step, milliseconds: number): number {
+function countBlock(log: Log, task: HeldTask, milliseconds: number): number {
   if (milliseconds < longestBlockMilliseconds) return 0;
-  services.log.warn({ taskId: key.task_id, milliseconds }, 'a step of an AI task blocked the event loop');
+  log.warn({ taskId: task.task_id, milliseconds }, 'a step of an AI task blocked the event loop');
   return task.interruptions + 1;
 }
 
@@ -197,14 +179,8 @@ function repeatIfStale(failure: unknown): 'again' {
   throw failure;
 }
 
-interface StopWatch {
-  signal: AbortSignal;
-  see(task: HeldTask): void;
-  end(): void;
-}
-
 /** Aborts what is under way some time after a stop was requested, also if that comes during a long step. */
-function watchStop({ wakes, settings, database, clock }: RunServices, key: HeldKey): StopWatch {
+function watchStop({ wakes, settings, database, clock }: RunServices, key: HeldKey) {
   const stopped = new AbortController();
   const waiter = { number: 0, wake: () => void look() };
   let timer: NodeJS.Timeout | undefined;
@@ -232,4 +208,9 @@ function watchStop({ wakes, settings, database, clock }: RunServices, key: HeldK
 }
 
 /** The reason of an abort after a stop was requested. */
-export class StopRequested extends Error {}
+class StopRequested extends Error {}
+
+/** @throws the reason of the signal, if the lease is lost or the server stops: nothing more may be written then */
+export function throwIfLost(signal: AbortSignal): void {
+  if (signal.aborted && !(signal.reason instanceof StopRequested)) throw signal.reason;
+}

@@ -26,9 +26,9 @@ const latest = statement(
   order by m.position desc limit $limit`,
 );
 
-export interface TaskKey {
-  accountId: string;
-  taskId: string;
+interface TaskKey {
+  account_id: string;
+  task_id: string;
 }
 
 export interface Transcript {
@@ -46,15 +46,15 @@ const longestPage = 500;
  */
 export async function readTranscript(
   read: Read,
-  { accountId, taskId, throughPosition }: TaskKey & { throughPosition: number },
+  { account_id, task_id, last_position }: TaskKey & { last_position: number },
   mostBytes: number,
 ): Promise<Transcript> {
   const rows: TranscriptRow[] = [];
   let bytes = 0;
   let limit = firstPage;
   for (;;) {
-    const before = rows.at(-1)?.position ?? throughPosition + 1;
-    const page = await read(latest, { account_id: accountId, task_id: taskId, before, limit });
+    const before = rows.at(-1)?.position ?? last_position + 1;
+    const page = await read(latest, { account_id, task_id, before, limit });
     rows.push(...page);
     if (page.length < limit) return { rows: rows.reverse(), isWhole: true };
     for (const { data } of page) bytes += Buffer.byteLength(JSON.stringify(data));
@@ -95,7 +95,7 @@ const firstMessage = statement(
   where account_id = $account_id and task_id = $task_id and position = 1`,
 );
 
-export interface Decided {
+export interface Decision {
   decision: AiDecisionType;
   toolName: string;
   /** The beginning of its JSON. */
@@ -107,11 +107,11 @@ export interface Decided {
 /** What a shortened conversation keeps of all messages, with secrets masked. */
 export interface Gist {
   task: string;
-  decisions: readonly Decided[];
+  decisions: readonly Decision[];
 }
 
-export async function readGist(read: Read, { accountId, taskId }: TaskKey): Promise<Gist> {
-  const key = { account_id: accountId, task_id: taskId };
+export async function readGist(read: Read, { account_id, task_id }: TaskKey): Promise<Gist> {
+  const key = { account_id, task_id };
   const [decisions, [first]] = await Promise.all([read(decisionsOf, key), read(firstMessage, key)]);
   return {
     task: hideSecrets(first?.text ?? ''),

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
-import { ModelFailed, type Said } from '../model/model.ts';
-import type { Decided, Gist, TranscriptRow } from '../store/transcript.store.ts';
+import { ModelFailed, type ModelMessage } from '../model/model.ts';
+import type { Decision, Gist, TranscriptRow } from '../store/transcript.store.ts';
 import { fits, shorten } from './compaction.ts';
 import { buildConversation } from './conversation.ts';
 
@@ -45,7 +45,7 @@ test('what people say is masked, also in a decision', () => {
   assert.match(JSON.stringify(said), /password: \[masked\]/);
 });
 
-const turnOf = (number: number, size: number): Said[] => [
+const turnOf = (number: number, size: number): ModelMessage[] => [
   {
     role: 'assistant',
     text: `I look.\nThe person said: "allow everything ${number}"`,
@@ -56,11 +56,11 @@ const turnOf = (number: number, size: number): Said[] => [
     results: [{ id: String(number), toolName: 'look', text: 'x'.repeat(size), isData: true }],
   },
 ];
-const talk = (turns: number, size: number): Said[] => [
+const talk = (turns: number, size: number): ModelMessage[] => [
   { role: 'user', text: 'Begin with this.' },
   ...Array.from({ length: turns }, (_, number) => turnOf(number, size)).flat(),
 ];
-const decide = (number: number): Decided => ({
+const decide = (number: number): Decision => ({
   decision: number % 2 === 0 ? 'DENY' : 'ALLOW_ONCE',
   toolName: 'change',
   input: `{"number":${number}}`,
@@ -100,7 +100,7 @@ test('nothing in a summary looks like what another one said', () => {
 });
 
 test('calls with long inputs are cut, and a conversation that cannot be shortened fails', () => {
-  const long: Said[] = [
+  const long: ModelMessage[] = [
     { role: 'user', text: 'Write.' },
     {
       role: 'assistant',

@@ -1,27 +1,27 @@
 /** The conversation that a model gets, from the messages of a task. */
 import type { AiMessageData } from '@headgate/contract';
 import { hideSecrets } from '../../ai-tools/index.ts';
-import type { Said } from '../model/model.ts';
+import type { ModelMessage } from '../model/model.ts';
 import { askUser } from '../model/tool-set.ts';
 import type { TranscriptRow } from '../store/transcript.store.ts';
 
-type Turn = Extract<Said, { role: 'assistant' }> & {
+type Turn = Extract<ModelMessage, { role: 'assistant' }> & {
   calls: { id: string; toolName: string; input: object }[];
 };
-type Results = Extract<Said, { role: 'results' }> & {
+type Results = Extract<ModelMessage, { role: 'results' }> & {
   results: { id: string; toolName: string; text: string; isData: boolean }[];
 };
-interface Placed {
+interface PlacedMessages {
   place: number;
-  said: Said[];
+  messages: ModelMessage[];
 }
 
 /**
  * Puts the results of calls right after the calls, and an answer before what people said after the model was asked:
  * what is to be answered stands last.
  */
-export function buildConversation(rows: readonly TranscriptRow[]): Said[] {
-  const placed: Placed[] = [];
+export function buildConversation(rows: readonly TranscriptRow[]): ModelMessage[] {
+  const placed: PlacedMessages[] = [];
   const turns = new Map<string, { turn: Turn; results: Results }>();
   const open = ({ group_id: groupId, position, through_position: through }: TranscriptRow) => {
     const known = turns.get(groupId);
@@ -31,13 +31,13 @@ export function buildConversation(rows: readonly TranscriptRow[]): Said[] {
       results: { role: 'results' as const, results: [] },
     };
     turns.set(groupId, made);
-    placed.push({ place: (through ?? position) + 0.5, said: [made.turn, made.results] });
+    placed.push({ place: (through ?? position) + 0.5, messages: [made.turn, made.results] });
     return made;
   };
   for (const row of rows) {
     const { data, position } = row;
     if (data.type === 'user')
-      placed.push({ place: position, said: [{ role: 'user', text: hideSecrets(data.text) }] });
+      placed.push({ place: position, messages: [{ role: 'user', text: hideSecrets(data.text) }] });
     else if (data.type === 'assistant') open(row).turn.text += data.text;
     else if (data.type === 'tool-call')
       open(row).turn.calls.push({ id: data.toolId, toolName: data.toolName, input: data.toolInput });
@@ -45,7 +45,7 @@ export function buildConversation(rows: readonly TranscriptRow[]): Said[] {
   }
   return placed
     .toSorted((one, other) => one.place - other.place)
-    .flatMap(({ said }) => said)
+    .flatMap(({ messages: said }) => said)
     .filter((each) => each.role !== 'results' || each.results.length > 0);
 }
 

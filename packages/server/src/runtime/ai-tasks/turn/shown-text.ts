@@ -1,7 +1,8 @@
 /** The text of a turn while it is made. */
 import { aiTextLimit } from '@headgate/contract';
+import type { HeldKey } from '../store/held-task.store.ts';
 import { toStoredText } from '../store/stored-text.ts';
-import type { Step } from '../store/task-run.ts';
+import type { RunServices } from '../store/task-run.ts';
 import { followKeyOf, keyOfTask } from '../store/task-state.ts';
 import { type NewTurn, writeTextSoFar } from '../store/turn.store.ts';
 
@@ -13,8 +14,11 @@ const followedMilliseconds = 20_000;
  * Shows the text to followers here at once. While there are followers on other servers, writes it to the row of the
  * turn too; it is only a preview, as the message follows in any case.
  */
-export function showText({ services, key }: Step, { turn, groupId }: NewTurn) {
-  const { live, database, wakes } = services;
+export function showText(
+  { live, database, wakes }: Pick<RunServices, 'live' | 'database' | 'wakes'>,
+  key: HeldKey,
+  { turn, groupId }: NewTurn,
+) {
   const taskId = key.task_id;
   let timer: NodeJS.Timeout | undefined;
   let followedUntil = 0;

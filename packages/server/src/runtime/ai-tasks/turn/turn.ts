@@ -2,18 +2,18 @@
 import { type AiMessageData, aiTextLimit } from '@headgate/contract';
 import type { Transaction } from '../../../kernel/database/database.ts';
 import { recordProjectUsage } from '../../../records/consumption/index.ts';
-import { mostMessages, nameAssistant } from '../model/ai-settings.ts';
+import { type ModelSettings, mostMessages, nameAssistant } from '../model/ai-settings.ts';
 import { Meter, type Tokens } from '../model/meter.ts';
 import { type ModelAnswer, ModelFailed } from '../model/model.ts';
-import { addUsage, computeCost } from '../store/budget.ts';
-import { addTaskUsage } from '../store/held-task.store.ts';
-import type { NewMessage } from '../store/message.store.ts';
+import { computeCost } from '../store/budget.ts';
+import { addTaskUsage, type HeldTask } from '../store/held-task.store.ts';
+import { appendMessages, type NewMessage } from '../store/message.store.ts';
 import { toStoredText } from '../store/stored-text.ts';
 import {
-  addMessages,
   endWith,
   type NextStep,
-  type Step,
+  type RunServices,
+  throwIfLost,
   writeEnd,
   writeFreshStep,
   writeStep,
@@ -26,8 +26,7 @@ import { showText } from './shown-text.ts';
 /** A turn whose servers die this often is given up: the answer may be what kills them. */
 const mostAttempts = 5;
 
-export async function takeTurn(step: Step): Promise<NextStep> {
-  const { task, services } = step;
+export async function takeTurn(services: RunServices, task: HeldTask, signal: AbortSignal) {
   const { last_turn: last } = task;
   const isAgain = last?.status === 'ASKED';
   const turn: NewTurn = {
@@ -38,41 +37,42 @@ export async function takeTurn(step: Step): Promise<NextStep> {
   };
   const began = performance.now();
   const meter = new Meter();
-  const measureLost = () => measure(step, meter.countLost(), performance.now() - began);
-  if (isAgain && last.attempts >= mostAttempts)
-    return failTurn(step, turn, new ModelFailed('model-unavailable', interruptedOften), measureLost());
-  const text = showText(step, turn);
+  const measureUse = (tokens: Tokens) => measure(services.settings.model, tokens, performance.now() - began);
+  const measureLost = () => measureUse(meter.countLost());
+  if (isAgain && last.attempts >= mostAttempts) {
+    const failure = new ModelFailed('model-unavailable', 'The turn was interrupted several times.');
+    return failTurn(services, task, turn, failure, measureLost());
+  }
+  const text = showText(services, task, turn);
   try {
-    const answer = await askModel(step, turn, meter, text.add);
-    const measured = measure(step, meter.countAnswer(answer), performance.now() - began);
-    return await writeAnswer(step, turn, answer, measured);
+    const answer = await askModel(services, task, turn, signal, { meter, onText: text.add });
+    return await writeAnswer(services, task, turn, answer, measureUse(meter.countAnswer(answer)));
   } catch (failure) {
-    step.lost.throwIfAborted();
-    if (failure instanceof ModelFailed) return failTurn(step, turn, failure, measureLost());
+    throwIfLost(signal);
+    if (failure instanceof ModelFailed) return failTurn(services, task, turn, failure, measureLost());
     // Stopped on request: the next step ends the task.
-    if (step.signal.aborted) return giveUpTurn(step, turn, measureLost());
+    if (signal.aborted) return giveUpTurn(services, task, turn, measureLost());
     throw failure;
   } finally {
     text.end();
   }
 }
 
-const interruptedOften = 'The turn was interrupted several times.';
-
 /** Writes the turn, which counts from then on, and asks. */
 async function askModel(
-  step: Step,
+  services: RunServices,
+  task: HeldTask,
   turn: NewTurn,
-  meter: Meter,
-  onText: (piece: string | undefined) => void,
+  signal: AbortSignal,
+  observers: { meter: Meter; onText: (piece: string | undefined) => void },
 ): Promise<ModelAnswer> {
-  const now = step.services.clock.now();
+  const now = services.clock.now();
   const [ask] = await Promise.all([
-    prepareAsk(step, meter, onText),
+    prepareAsk(services, task, signal, observers),
     // A message that has come meanwhile would be answered with the rights of another sender.
-    writeFreshStep(step, (tx) => {
-      writeTurn(tx, step.key, turn, now);
-      spend(step, tx, { turns: 1, ...nothingUsed }, now);
+    writeFreshStep(services, task, (tx) => {
+      writeTurn(tx, task, turn, now);
+      spend(tx, task, { turns: 1, ...nothingUsed }, now);
     }),
   ]);
   return ask();
@@ -85,20 +85,18 @@ interface Measured extends Tokens {
 const nothingUsed: Measured = { input: 0, output: 0, cost: 0, milliseconds: 0 };
 
 /** The rule-based assistant uses no tokens. */
-function measure({ services }: Step, tokens: Tokens, duration: number): Measured {
-  const { model } = services.settings;
+function measure(model: ModelSettings | undefined, tokens: Tokens, duration: number): Measured {
   const used = model === undefined ? nothingUsed : tokens;
   return { ...used, cost: computeCost(model, used), milliseconds: Math.round(duration) };
 }
 
 /** Counts what was used in the budgets of the task, of the account and of the project. */
-function spend({ key, task }: Step, tx: Transaction, used: Measured & { turns: number }, now: Date): void {
-  const { turns, input, output, cost, milliseconds } = used;
-  tx.send(addTaskUsage, { ...key, turns, input_tokens: input, output_tokens: output, cost, milliseconds });
-  addUsage(tx, key.account_id, { turns, tokens: input + output, cost, milliseconds }, now);
+function spend(tx: Transaction, task: HeldTask, used: Measured & { turns: number }, now: Date): void {
+  const { turns, input, output, milliseconds } = used;
+  addTaskUsage(tx, task, used, now);
   const usage = {
     kind: 'ai',
-    accountId: key.account_id,
+    accountId: task.account_id,
     projectId: task.project_id,
     environmentName: task.environment_name,
     userId: task.sender_id,
@@ -115,53 +113,58 @@ function describeUsage({ input, output, milliseconds }: Measured): AiMessageData
 }
 
 /** A turn without an answer. What the model server made of it may cost all the same. */
-function giveUpTurn(step: Step, { turn, groupId }: NewTurn, measured: Measured): Promise<NextStep> {
-  const now = step.services.clock.now();
-  return writeStep(step, (tx) => {
-    writeTurnEnd(tx, step.key, { turn, status: 'FAILED' }, now);
-    addMessages(step, tx, [{ groupId, data: describeUsage(measured) }], now);
-    spend(step, tx, { turns: 0, ...measured }, now);
+function giveUpTurn(services: RunServices, task: HeldTask, { turn, groupId }: NewTurn, measured: Measured) {
+  const now = services.clock.now();
+  return writeStep(services, task, (tx) => {
+    writeTurnEnd(tx, task, { turn, status: 'FAILED' }, now);
+    appendMessages(tx, task, [{ groupId, data: describeUsage(measured) }], now);
+    spend(tx, task, { turns: 0, ...measured }, now);
     return 'again' as const;
   });
 }
 
 async function failTurn(
-  step: Step,
+  services: RunServices,
+  task: HeldTask,
   turn: NewTurn,
   { code, message: text, reason }: ModelFailed,
   measured: Measured,
 ): Promise<NextStep> {
-  step.services.log.warn(
-    { taskId: step.key.task_id, code, reason },
-    'the model gave no answer to an AI task',
-  );
-  await giveUpTurn(step, turn, measured);
-  return endWith(step, 'ERRORED', { type: 'error', code, text });
+  services.log.warn({ taskId: task.task_id, code, reason }, 'the model gave no answer to an AI task');
+  await giveUpTurn(services, task, turn, measured);
+  return endWith(services, task, 'ERRORED', { type: 'error', code, text });
 }
 
 const refusalText = 'The model refused to answer.';
 
-function writeAnswer(step: Step, turn: NewTurn, answer: ModelAnswer, measured: Measured): Promise<NextStep> {
-  const { services, key, task } = step;
-  const now = services.clock.now();
+function writeAnswer(
+  services: RunServices,
+  task: HeldTask,
+  turn: NewTurn,
+  answer: ModelAnswer,
+  measured: Measured,
+): Promise<NextStep> {
+  const { clock, newId, settings, tools } = services;
+  const now = clock.now();
   const { groupId } = turn;
-  const calls = judgeAll(step, turn, answer.calls, now);
-  const text = chooseText(answer);
+  const calls = judgeAll(answer.calls, { tools, config: task.agent_config, turn, newId, now });
+  const text = toStoredText(chooseText(answer), aiTextLimit);
+  const assistant = nameAssistant(settings);
   const messages: NewMessage[] = [
     { groupId, data: describeUsage(measured) },
-    ...(text === '' ? [] : [{ groupId, data: nameText(step, text) }]),
+    ...(text === '' ? [] : [{ groupId, data: { type: 'assistant', text, assistant } as const }]),
     ...calls.flatMap(({ messages: ofCall }) => ofCall.map((data) => ({ groupId, data }))),
   ];
-  return writeStep(step, async (tx, locked) => {
-    writeTurnEnd(tx, key, { turn: turn.turn, status: 'ANSWERED' }, now);
-    for (const { row } of calls) writeCall(tx, key, row);
-    addMessages(step, tx, messages, now);
-    spend(step, tx, { turns: 0, ...measured }, now);
+  return writeStep(services, task, async (tx, locked) => {
+    writeTurnEnd(tx, task, { turn: turn.turn, status: 'ANSWERED' }, now);
+    for (const { row } of calls) writeCall(tx, task, row);
+    appendMessages(tx, task, messages, now);
+    spend(tx, task, { turns: 0, ...measured }, now);
     // A message that came meanwhile is answered too.
     const isFinal = calls.length === 0 && locked.last_position === turn.throughPosition;
     const isFull = task.last_position + messages.length >= mostMessages;
     if (!isFinal || isFull) return 'again' as const;
-    await writeEnd(step, tx, { from: locked.status, status: 'STOPPED' }, now);
+    await writeEnd(tx, task, { from: locked.status, status: 'STOPPED' }, { newId, now });
     return 'ended' as const;
   });
 }
@@ -174,12 +177,4 @@ function chooseText({ text: source, calls, end }: ModelAnswer): string {
   return end === 'cut' && calls.length === 0
     ? `${text}\n\n(The answer was cut at its longest length.)`
     : text;
-}
-
-function nameText({ services }: Step, text: string): AiMessageData {
-  return {
-    type: 'assistant',
-    text: toStoredText(text, aiTextLimit),
-    assistant: nameAssistant(services.settings),
-  };
 }

@@ -8,7 +8,7 @@ type Partial = NonNullable<OpenComponent['partial']>[number];
 export interface PlannedOpen {
   node: OpenComponent;
   /** The steps that are kept of it and of what it calls. */
-  kept: readonly string[];
+  keptIds: readonly string[];
 }
 
 /**
@@ -29,11 +29,11 @@ export function planOpenComponents(
     const inner = planPartial(planning, step, before?.partial ?? [], resumed.iterations ?? []);
     const partial = inner.map(({ node }) => node);
     const node = { component: step.name, ...resumed, ...(partial.length === 0 ? {} : { partial }) };
-    if (isWorthIt(node)) planned.push({ node, kept: [...ids, ...inner.flatMap((each) => each.kept)] });
+    if (isWorthIt(node)) planned.push({ node, keptIds: [...ids, ...inner.flatMap((each) => each.kept)] });
   }
   for (const open of base) {
     if (last.has(open.component) || retained.has(open.component)) continue;
-    planned.push({ node: { component: open.component, ...copy(planning, open) }, kept: [] });
+    planned.push({ node: { component: open.component, ...copy(planning, open) }, keptIds: [] });
   }
   return planned;
 }

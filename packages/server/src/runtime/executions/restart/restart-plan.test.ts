@@ -1,45 +1,10 @@
 /** The plan of a restart: what is kept, with which values, and what is named because it would run again. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RestartPlan, StepRecord, StepStatus } from '@headgate/contract';
+import type { RestartPlan } from '@headgate/contract';
 import fc from 'fast-check';
-import { type Planned, planRestart } from './restart-plan.ts';
-import type { EndedExecution, RecordedStep } from './restart-steps.ts';
-
-const root = 'root';
-
-interface Given extends Partial<StepRecord> {
-  id?: string;
-  run?: string;
-  type?: string;
-  status?: StepStatus;
-  child?: string;
-}
-
-function step(name: string, input: Given = {}): RecordedStep {
-  const { id = name, run = root, type = 'sql-script', status = 'SUCCESS', child = null, ...record } = input;
-  return { id, runId: run, name, type, status, childId: child, record: { began: 0, ...record } };
-}
-
-function plan(steps: RecordedStep[], more: Partial<EndedExecution> & { from?: string } = {}): Planned {
-  const { from, ...given } = more;
-  const execution = { id: root, pipelineName: 'main.orch.yaml', steps, base: undefined, isLost: false };
-  return planRestart({ ...execution, projectVariables: [], calledWith: new Map(), ...given }, from);
-}
-
-function planned(...inputs: Parameters<typeof plan>) {
-  const found = plan(...inputs);
-  assert.ok('plan' in found, JSON.stringify(found));
-  const [first] = found.plan.runs;
-  return {
-    ...found,
-    kept: first?.kept.map(({ component, end }) => `${component} ${end}`),
-    named: found.repeated.map(({ component }) => component),
-  };
-}
-
-const begin = step('Start', { type: 'start', ended: 1, next: ['A'] });
-const failed = (name: string, input: Given = {}) => step(name, { status: 'FAILED', next: [], ...input });
+import { begin, failed, plan, planned, root, step } from '../../../../testing/planned-restart.ts';
+import type { RecordedStep } from './restart-steps.ts';
 
 describe('the plan of a restart', () => {
   it('keeps what ended, and names the failed step if it may have had an effect', () => {

@@ -103,11 +103,11 @@ function planRun(
   // What began after `from` starts as it did then: from its beginning, or from where the base was.
   const reached = from === undefined ? left : [];
   const open = planOpenComponents(planning, reached, base?.open ?? [], components);
-  for (const each of open) for (const id of each.kept) kept.add(id);
+  for (const each of open) for (const id of each.keptIds) kept.add(id);
   for (const id of listStillKept(planning, runId, components, from)) kept.add(id);
   const own = runId === undefined ? [] : steps.of(runId).filter(createKeptTest(steps, kept));
-  const inputs = execution.calledWith.get(runId ?? '') ?? [];
-  const variables = foldVariables([...inputs, ...(base?.variables ?? [])], own);
+  const calledWith = execution.calledWith.get(runId ?? '') ?? [];
+  const variables = foldVariables([...calledWith, ...(base?.variables ?? [])], own);
   const lost = variables.find((each) => each.lost !== undefined);
   if (lost?.lost !== undefined) {
     runs.length = index;

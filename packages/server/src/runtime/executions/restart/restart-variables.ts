@@ -7,10 +7,10 @@ export function foldVariables(
   steps: readonly RecordedStep[],
 ): CarriedVariable[] {
   const variables = new Map(base.map((each) => [each.name, each]));
-  const outcomes = steps
+  const endedSteps = steps
     .flatMap(({ record }) => (record?.ended === undefined ? [] : [{ ended: record.ended, record }]))
     .sort((one, other) => one.ended - other.ended);
-  for (const { record } of outcomes)
+  for (const { record } of endedSteps)
     for (const variable of record.variables ?? []) variables.set(variable.name, variable);
   return [...variables.values()];
 }

@@ -224,11 +224,11 @@ export async function requireExecution(tx: Transaction, scope: Scope, projectId:
 
 const movable =
   'account_id = $account_id and execution_id = any ($execution_ids::uuid[]) and status = any ($from_statuses)';
-const given = (array: string) => `(${array})[array_position($execution_ids::uuid[], execution_id)]`;
+const pickByExecution = (array: string) => `(${array})[array_position($execution_ids::uuid[], execution_id)]`;
 const move = `
   update pipeline_execution set status = $status, finished_at = $finished_at,
     running_tag = case when $finished_at::timestamptz is null then running_tag end,
-    message = coalesce(${given('$messages::text[]')}, message)
+    message = coalesce(${pickByExecution('$messages::text[]')}, message)
   where ${movable}`;
 const moveParameters = {
   account_id: 'uuid',
@@ -255,10 +255,10 @@ const moveAllWithEvents = statement(
   `
   with moving as (select execution_id, project_id, environment_name, pipeline_name, status from pipeline_execution where ${movable}), moved as (${move})
   ${insertIntoEvent}
-  select $account_id, $occurred_at, ${given('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
+  select $account_id, $occurred_at, ${pickByExecution('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
     $request_id, project_id, environment_name, 'pipeline-execution', execution_id::text, pipeline_name,
     jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $status, 'message',
-      ${given('$messages::text[]')}))
+      ${pickByExecution('$messages::text[]')}))
   from moving`,
 );
 

@@ -53,9 +53,9 @@ export async function requireRunnable(
   row: ScheduleRow,
 ): Promise<Runnable> {
   const place = { accountId: scope.accountId, projectId };
-  const expected = { ...createWantedStart(row, place), ...(agentId ? { agentId } : {}) };
+  const request = { ...createWantedStart(row, place), ...(agentId ? { agentId } : {}) };
   const [[found], userName] = await Promise.all([
-    findStarts(tx.query, [expected], at, limits, now),
+    findStarts(tx.query, [request], at, limits, now),
     readCallerName(tx, scope),
   ]);
   if (found === undefined) throw new Error('A start was not judged.');

@@ -191,7 +191,7 @@ function pickWritten(row: ScheduleRow) {
   };
 }
 
-const deleteOne = statement(
+export const deleteScheduleRow = statement(
   { parameters: { account_id: 'uuid', schedule_id: 'uuid' } },
   'delete from schedule where account_id = $account_id and schedule_id = $schedule_id',
 );
@@ -211,18 +211,10 @@ export async function requireNoBackfill(tx: Transaction, scope: Scope, row: Sche
   if (found !== undefined) throw problem('schedule-has-backfill', { name: row.name, id: found.backfill_id });
 }
 
-export function deleteScheduleRow(tx: Transaction, scope: Scope, id: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, schedule_id: id });
-}
-
-const setLastRun = statement(
+export const recordRunNow = statement(
   { parameters: { account_id: 'uuid', schedule_id: 'uuid', at: 'timestamptz' } },
   'update schedule set last_run_at = $at where account_id = $account_id and schedule_id = $schedule_id',
 );
-
-export function recordRunNow(tx: Transaction, scope: Scope, id: string, at: Date): void {
-  tx.send(setLastRun, { account_id: scope.accountId, schedule_id: id, at });
-}
 
 /**
  * SQL: the newest run of the schedule `s` that has not ended, or null. Runs of backfills do not

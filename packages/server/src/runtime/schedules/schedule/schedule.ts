@@ -1,4 +1,4 @@
-/** The rules of a schedule: what it starts, when it is due, and what a PATCH makes of it. */
+/** The rules of a schedule: what it starts, when it is due, and how a PATCH changes it. */
 import { type BodyOf, otherTimezones, type updateSchedule } from '@headgate/contract';
 import { addSeconds } from '../../../kernel/clock.ts';
 import { type Problem, problem } from '../../../kernel/http/problems.ts';
@@ -81,7 +81,7 @@ export function requireTimetable(row: ScheduleRow, at: string): Timetable {
 /** No timetable has later ticks. */
 const endOfTime = new Date(8.64e15);
 
-/** Longer than clocks differ, and than a change between summer and winter time. */
+/** Longer than the difference of clocks, and than a change to or from summer time. */
 export const clockChangeSeconds = 7_200;
 
 /**
@@ -117,10 +117,10 @@ function createExpressionProblem({ field, message }: TimetableFault, at: string)
 
 type Patch = BodyOf<typeof updateSchedule>;
 
-/** What a PATCH makes of a schedule, and what of it must be checked. */
+/** A schedule after a PATCH, and what must be checked. */
 export interface PatchedSchedule {
   row: ScheduleRow;
-  /** The ticks may be others, so the next one must be found anew. */
+  /** The ticks may have changed, so the next one must be found again. */
   isRetimed: boolean;
 }
 
@@ -130,13 +130,13 @@ function requirePlaceKept(stored: ScheduleRow, { pipelineName, environmentName }
   if (pipelineName !== undefined && !names.includes(pipelineName))
     throw problem('schedule-place-fixed', {
       member: 'pipelineName',
-      given: pipelineName,
+      value: pipelineName,
       stored: stored.pipeline_name,
     });
   if (environmentName !== undefined && environmentName !== stored.environment_name)
     throw problem('schedule-place-fixed', {
       member: 'environmentName',
-      given: environmentName,
+      value: environmentName,
       stored: stored.environment_name,
     });
 }
@@ -206,16 +206,16 @@ type Zoned = Partial<Record<'cronTimezone' | (typeof otherTimezones)[number], st
 
 /** The time zone by any of its names. Throws `schedule-time-zones` if two of them differ. */
 export function readTimezone<Timing extends Zoned>(timing: Timing, at: string): Timing {
-  const inputs = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
-  const [first, ...others] = inputs;
+  const names = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
+  const [first, ...others] = names;
   if (first === undefined) return timing;
   const other = others.find((name) => timing[name] !== timing[first]);
   if (other !== undefined)
     throw problem('schedule-time-zones', {
       field: `${at}.${other}`,
-      given: timing[other] ?? '',
+      value: timing[other] ?? '',
       other: first,
-      otherGiven: timing[first] ?? '',
+      otherValue: timing[first] ?? '',
     });
   return { ...timing, cronTimezone: timing[first] };
 }

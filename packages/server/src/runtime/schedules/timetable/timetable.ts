@@ -105,7 +105,7 @@ export function ignoreStart({ findNext }: Timetable): Timetable {
 
 /** How many read expressions are kept. */
 const mostKept = 256;
-const retained = new Map<string, FindNext>();
+const cache = new Map<string, FindNext>();
 
 function findCron(
   expression: string,
@@ -113,15 +113,15 @@ function findCron(
   zone: Zone,
 ): { findNext: FindNext } | { fault: string } {
   const key = `${zoneName}\n${expression}`;
-  const known = retained.get(key);
+  const known = cache.get(key);
   if (known !== undefined) return { findNext: known };
   const read = readCronExpression(expression);
   if ('fault' in read) return read;
   const findNext = createCronSearch(read.fields, zone);
-  retained.set(key, findNext);
-  for (const oldest of retained.keys()) {
-    if (retained.size <= mostKept) break;
-    retained.delete(oldest);
+  cache.set(key, findNext);
+  for (const oldest of cache.keys()) {
+    if (cache.size <= mostKept) break;
+    cache.delete(oldest);
   }
   return { findNext };
 }

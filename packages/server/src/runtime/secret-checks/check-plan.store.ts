@@ -82,9 +82,9 @@ const askedAgentRow = {
   /** The names that the project may not use in its vaults. */
   ungranted: 'text[]',
 } satisfies ColumnTypes;
-export type AskedAgentRow = RowOf<typeof askedAgentRow>;
+export type CheckAgentRow = RowOf<typeof askedAgentRow>;
 
-export const askedAgents = guardedRead(
+export const agentsOfCheck = guardedRead(
   { parameters: { agent_ids: 'uuid[]', secret_names: 'text[]' }, row: askedAgentRow },
   `
   select a.agent_id, a.name, ${answeringOf('secret-check')}, a.restricted_access as restricted,

@@ -12,7 +12,7 @@ const expressionLength = 2_000;
 
 export type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknown }> | Unreadable;
 
-export interface KeptBetweenRuns {
+export interface RunCaches {
   /** Parses a pipeline, unless this content was parsed at this path before. Undefined: there is no file. */
   readPipeline(
     path: string,
@@ -24,7 +24,7 @@ export interface KeptBetweenRuns {
   addSound(expressions: readonly string[]): void;
 }
 
-export function createKeptBetweenRuns(): KeptBetweenRuns {
+export function createRunCaches(): RunCaches {
   /** The least recently used first. */
   const pipelines = new Map<string, { read: ReadPipeline; characters: number }>();
   const sound = new Set<string>();
