@@ -85,12 +85,15 @@ async function run(
       readSecret: secrets.readWarehouseSecret,
     });
     const warehouse = createSwitchingWarehouse(createRunSessions(opened.connect));
+    // A cancelled run does not wait for its lineage.
+    const ended = followSignals([context.kill, context.cancel]);
     const lineage =
       kind === 'duckdb'
         ? dependencies.lineage.open(
             [projectId, environmentName, generation].join(' '),
             filesFolder,
             (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
+            ended.controller.signal,
           )
         : untracedLineage;
     const reports = createOrderedReports(context.step, lineage);
@@ -143,6 +146,7 @@ async function run(
     } finally {
       context.kill.removeEventListener('abort', interrupt);
       lineage.close();
+      ended.release();
       await warehouse.close();
     }
   } finally {

@@ -88,6 +88,19 @@ describe('a connection is refused with what to do', () => {
   });
 });
 
+it('the test of a connection says that its schema is missing, or may not be used', async () => {
+  await assert.rejects(
+    driver.test(change({ schema: 'shopp' })),
+    /the schema "shopp" does not exist in the database ".*correct "schema" of the connection "shop"/,
+  );
+  await postgres.admin.query('create schema closed');
+  await assert.rejects(
+    driver.test(change({ schema: 'closed' })),
+    /the schema "closed" may not be used by the role/,
+  );
+  await driver.test(target);
+});
+
 const cutting = async (running: Promise<unknown>) => {
   const failed = running.then(
     () => assert.fail('the statement ended'),
