@@ -6,14 +6,13 @@ import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract
 import type { Client } from 'pg';
 import type { SecretSql } from '../engine/ports/ports.ts';
 import type { SessionRecords } from './left-sessions.ts';
-import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
+import { type PostgresAccess, type RefusedCluster, readPostgresAccess } from './postgres/postgres-access.ts';
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
 import { leavesState } from './session-state.ts';
 import type {
   ReadingConnection,
   ReadRows,
-  RefusedCluster,
   ServedDriver,
   ServedTarget,
   WarehouseConnection,
