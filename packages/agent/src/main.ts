@@ -29,8 +29,8 @@ import { Session } from './session/session.ts';
 import { realTime } from './time.ts';
 import { createVaults } from './vaults/registry.ts';
 import { endLeftSessions, listLeftSessions } from './warehouses/left-sessions.ts';
+import type { RefusedCluster } from './warehouses/postgres/postgres-access.ts';
 import { createWarehouses } from './warehouses/registry.ts';
-import type { RefusedCluster } from './warehouses/warehouse.ts';
 
 /** How long to wait for the previous agent to end. More than its default shutdown time. */
 const lockWaitMilliseconds = 30_000;

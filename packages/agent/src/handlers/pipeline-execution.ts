@@ -74,6 +74,8 @@ async function run(
       readSecret: secrets.readWarehouseSecret,
     });
     const warehouse = createSwitchingWarehouse(createRunSessions(opened.connect));
+    // A cancelled run does not wait for its lineage.
+    const ended = followSignals([context.kill, context.cancel]);
     const lineage = dependencies.lineage.open(
       {
         name: JSON.stringify([projectId, environmentName, generation, opened.defaults]),
@@ -82,6 +84,7 @@ async function run(
         filesFolder,
       },
       (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
+      ended.controller.signal,
     );
     const reports = createOrderedReports(context.step, lineage);
     let isTest = false;
@@ -133,6 +136,7 @@ async function run(
     } finally {
       context.kill.removeEventListener('abort', interrupt);
       lineage.close();
+      ended.release();
       await warehouse.close();
     }
   } finally {

@@ -3,7 +3,9 @@
  * columns, is not analyzed again.
  */
 import { createHash } from 'node:crypto';
+import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
+import { waitUnlessAborted } from '../unless-aborted.ts';
 import { createKnownColumns, type KnownColumns, type QueryText } from './known-columns.ts';
 import type { AnalysisAnswer, KnownTables, LineageWarehouse } from './lineage-messages.ts';
 import type { RanSql } from './ran-sql.ts';
@@ -11,7 +13,8 @@ import { createSqlAnalyzer, type SqlAnalyzer } from './sql-analyzer.ts';
 import type { FoundLineage } from './step-lineage.ts';
 
 export interface Lineage {
-  open(of: LineageEnvironment, query: QueryText): RunLineage;
+  /** @param signal ends the waiting for analyses */
+  open(of: LineageEnvironment, query: QueryText, signal: AbortSignal): RunLineage;
   close(): Promise<void>;
 }
 
@@ -41,6 +44,8 @@ interface Known {
 /** Characters of the lineage that is remembered. */
 const charactersLimit = 8_000_000;
 const environmentsLimit = 1_000;
+/** How long the report of a step waits for its lineage. */
+const stepMilliseconds = 60_000;
 /** To ask for the columns of tables, in a warehouse that is busy. */
 const queryMilliseconds = 2_000;
 
@@ -69,7 +74,11 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
     return columns;
   }
 
-  function open({ name, warehouse, filesFolder }: LineageEnvironment, query: QueryText): RunLineage {
+  function open(
+    { name, warehouse, filesFolder }: LineageEnvironment,
+    query: QueryText,
+    signal: AbortSignal,
+  ): RunLineage {
     const columns = getColumns(name, warehouse);
     lastRun += 1;
     const run = lastRun;
@@ -78,7 +87,7 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
     const read = (paths: Known['paths']) =>
       Object.keys(paths).length === 0 ? {} : within(queryMilliseconds, columns.read(paths, query));
 
-    async function find(ran: RanSql): Promise<FoundLineage> {
+    async function find(ran: RanSql, limit: AbortSignal): Promise<FoundLineage> {
       const key = createHash('sha256')
         .update(JSON.stringify([ran, filesFolder, warehouse]))
         .digest('base64');
@@ -91,7 +100,7 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
       }
       let answer: AnalysisAnswer;
       for (let round = 0; ; round += 1) {
-        answer = await analyzer.analyze({ warehouse, run, ran, filesFolder, tables });
+        answer = await analyzer.analyze({ warehouse, run, ran, filesFolder, tables }, limit);
         if (Object.keys(answer.needed).length === 0 || round === mostRounds) break;
         paths = { ...paths, ...answer.needed };
         tables = await read(paths);
@@ -106,15 +115,23 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
 
     return {
       noteStatement: (sql) => columns.noteStatement(sql),
-      analyze: (ran) =>
-        find(ran).catch((error) => ({
-          inputs: [],
-          outputs: [],
-          gaps: [`the statements were not analyzed: ${getReason(error)}`],
-        })),
-      close() {
-        if (!isPlain) analyzer.forget(run);
+      async analyze(ran) {
+        const late = AbortSignal.timeout(stepMilliseconds);
+        const { controller, release } = followSignals([signal, late]);
+        try {
+          return await waitUnlessAborted(find(ran, controller.signal), controller.signal);
+        } catch (error) {
+          const reason = late.aborted
+            ? `there was no answer within ${stepMilliseconds / 1_000} s`
+            : signal.aborted
+              ? 'the run was cancelled'
+              : getReason(error);
+          return { inputs: [], outputs: [], gaps: [`the statements were not analyzed: ${reason}`] };
+        } finally {
+          release();
+        }
       },
+      close: () => analyzer.forget(run),
     };
   }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { StepLineage } from '@headgate/contract';
 import { type ConnectorScene, openConnectorScene } from '../../testing/connector-scene.ts';
+import { createLineage } from './lineage.ts';
 
 let scene: ConnectorScene;
 before(async () => {
@@ -121,4 +122,34 @@ test('SQL that breaks the parser costs the columns of its step only', async () =
     ],
     ['warehouse.main.after_it 1 rows', '  b: warehouse.main.source.b IDENTITY'],
   ]);
+});
+
+test('a run that is killed or cancelled does not wait for its lineage', async () => {
+  for (const name of ['kill', 'cancel'] as const) {
+    const asked = Promise.withResolvers<void>();
+    const analyzer = {
+      analyze() {
+        asked.resolve();
+        return new Promise<never>(() => undefined);
+      },
+      forget: () => undefined,
+      close: async () => undefined,
+    };
+    const stuck = await openConnectorScene(undefined, createLineage(analyzer));
+    const end = new AbortController();
+    const files = {
+      'main.orch.yaml': pipeline('orchestration', {
+        Start: { type: 'start', transitions: { unconditional: ['Step'] } },
+        Step: sql('CREATE TABLE a AS SELECT 1 AS b'),
+      }),
+    };
+    const running = stuck.run(files, 'main', { [name]: end.signal });
+    await asked.promise;
+    end.abort(new Error('enough'));
+    const outcome = await running.catch((error: Error) => ({ status: error.message, lineage: [] }));
+    assert.ok(['SUCCESS', 'CANCELLED', 'enough'].includes(outcome.status), outcome.status);
+    for (const { gaps } of outcome.lineage)
+      assert.deepEqual(gaps, ['the statements were not analyzed: the run was cancelled']);
+    await stuck.close();
+  }
 });

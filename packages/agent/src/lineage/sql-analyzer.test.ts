@@ -13,7 +13,7 @@ const createRequest = (...statements: string[]): AnalysisRequest => ({
   tables: { 'warehouse.main.t': fields('a b'), 'warehouse.main.out': fields('x') },
 });
 const plain = createRequest('INSERT INTO out SELECT a FROM t');
-const patient = { milliseconds: 60_000, waiting: 3, idleMilliseconds: 60_000 };
+const patient = { milliseconds: 60_000, runMilliseconds: 60_000, waiting: 3, idleMilliseconds: 60_000 };
 const analyzer = createSqlAnalyzer(patient);
 after(() => analyzer.close());
 
@@ -56,6 +56,49 @@ test('more steps than may wait are refused', async () => {
   await assert.rejects(full.analyze(plain), /1 other steps wait for their analysis/);
   await first;
   await full.close();
+});
+
+test('runs take turns, and the one with the most steps gives way', async () => {
+  const full = createSqlAnalyzer({ ...patient, waiting: 4 });
+  const order: string[] = [];
+  const note = async (run: number, step: number) => {
+    await full.analyze({ ...plain, run }).then(
+      () => order.push(`${run}.${step}`),
+      (error) => order.push(`${run}.${step} ${error.message}`),
+    );
+  };
+  await Promise.all([note(1, 1), note(1, 2), note(1, 3), note(1, 4), note(2, 1), note(3, 1)]);
+  const refused = '4 other steps wait for their analysis';
+  assert.deepEqual(order.toSorted(), ['1.1', '1.2', `1.3 ${refused}`, `1.4 ${refused}`, '2.1', '3.1']);
+  const done = order.filter((each) => !each.includes(' '));
+  assert.ok(
+    done.indexOf('2.1') < done.indexOf('1.2') && done.indexOf('3.1') < done.indexOf('1.2'),
+    String(done),
+  );
+  await full.close();
+});
+
+test('the analyses of one run end at a time of their own', async () => {
+  const short = createSqlAnalyzer({ ...patient, runMilliseconds: 0 });
+  await short.analyze(plain);
+  await assert.rejects(short.analyze(plain), /the analyses of the run took more than 0 s/);
+  assert.equal((await short.analyze({ ...plain, run: 2 })).isPlain, true);
+  short.forget(1);
+  assert.equal((await short.analyze(plain)).isPlain, true);
+  await short.close();
+});
+
+test('a signal ends the waiting, and the next step is analyzed', async () => {
+  const cancel = new AbortController();
+  const { signal } = cancel;
+  const running = analyzer.analyze(plain, signal);
+  const queued = analyzer.analyze(plain, signal);
+  const next = analyzer.analyze({ ...plain, run: 9 });
+  cancel.abort(new Error('cancelled'));
+  await assert.rejects(running, /cancelled/);
+  await assert.rejects(queued, /cancelled/);
+  await assert.rejects(analyzer.analyze(plain, signal), /cancelled/);
+  assert.equal((await next).isPlain, true);
 });
 
 test('the thread ends when it has nothing to do, and starts again', async () => {

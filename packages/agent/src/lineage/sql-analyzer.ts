@@ -1,14 +1,18 @@
 /**
- * Analyzes SQL in a thread of its own, one step after the other. Hostile SQL can break the parser or hold it up: the
+ * Analyzes SQL in a thread of its own, one step after the other. Runs take turns. Hostile SQL can break the parser or hold it up: the
  * thread is then replaced, and the step has no lineage by columns. The thread ends when it has had nothing to do for
  * a while. ADR 0090.
  */
 import { Worker } from 'node:worker_threads';
 import type { AnalysisAnswer, AnalysisRequest, FromThread } from './lineage-messages.ts';
+import { createRunQueues } from './run-queues.ts';
 
 export interface SqlAnalyzer {
-  /** @throws Error with the reason why there is no answer */
-  analyze(request: AnalysisRequest): Promise<AnalysisAnswer>;
+  /**
+   * @param signal ends the waiting
+   * @throws Error with the reason why there is no answer
+   */
+  analyze(request: AnalysisRequest, signal?: AbortSignal): Promise<AnalysisAnswer>;
   /** A run has ended. */
   forget(run: number): void;
   close(): Promise<void>;
@@ -17,13 +21,20 @@ export interface SqlAnalyzer {
 export interface AnalyzerBounds {
   /** Of one step. */
   milliseconds: number;
+  /** Of all steps of a run. */
+  runMilliseconds: number;
   /** Steps that wait at the same time. */
   waiting: number;
   /** How long the thread is kept without work. */
   idleMilliseconds: number;
 }
 
-const standardBounds: AnalyzerBounds = { milliseconds: 2_000, waiting: 200, idleMilliseconds: 30_000 };
+const standardBounds: AnalyzerBounds = {
+  milliseconds: 2_000,
+  runMilliseconds: 30_000,
+  waiting: 200,
+  idleMilliseconds: 30_000,
+};
 /** To load the parser, on a busy machine. */
 const startMilliseconds = 30_000;
 
@@ -31,11 +42,16 @@ interface Job {
   id: number;
   request: AnalysisRequest;
   resolve(answer: AnalysisAnswer): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
+  /** Nobody waits for it any more. */
+  isLeft: boolean;
 }
 
 export function createSqlAnalyzer(bounds: AnalyzerBounds = standardBounds): SqlAnalyzer {
-  const waiting: Job[] = [];
+  const waiting = createRunQueues<Job>();
+  /** Milliseconds of the analyses of each run. */
+  const spent = new Map<number, number>();
+  let runningSince = 0;
   let thread: { worker: Worker; isReady: boolean; timer: NodeJS.Timeout | undefined } | undefined;
   let running: Job | undefined;
   let lastId = 0;
@@ -66,8 +82,7 @@ export function createSqlAnalyzer(bounds: AnalyzerBounds = standardBounds): SqlA
 
   function receive(message: FromThread): void {
     clearTimeout(thread?.timer);
-    const job = running;
-    running = undefined;
+    const job = endRunning();
     if (message.type === 'ready') {
       if (thread !== undefined) thread.isReady = true;
     } else if (job === undefined || message.id !== job.id) return;
@@ -84,52 +99,73 @@ export function createSqlAnalyzer(bounds: AnalyzerBounds = standardBounds): SqlA
 
   /** Ends the thread. The next step starts another one. */
   function replace(reason: string): void {
-    const [before, job] = [thread, running];
+    const [before, job] = [thread, endRunning()];
     thread = undefined;
-    running = undefined;
     clearTimeout(before?.timer);
     void before?.worker.terminate();
     job?.reject(new Error(reason));
     // Without a start no step can be analyzed.
-    if (before?.isReady === false) for (const each of waiting.splice(0)) each.reject(new Error(reason));
+    if (before?.isReady === false) for (const each of waiting.clear()) each.reject(new Error(reason));
     advance();
+  }
+
+  function endRunning(): Job | undefined {
+    const job = running;
+    running = undefined;
+    if (job === undefined || job.isLeft) return job;
+    const { run } = job.request;
+    spent.set(run, (spent.get(run) ?? 0) + performance.now() - runningSince);
+    return job;
   }
 
   function advance(): void {
     if (isClosed || running !== undefined) return;
-    const [next] = waiting;
-    if (next === undefined) {
+    if (waiting.size === 0) {
       if (thread?.isReady === true) thread.timer = limit(bounds.idleMilliseconds, 'nothing to do');
       return;
     }
     if (thread === undefined) start();
     if (thread === undefined || !thread.isReady) return;
     clearTimeout(thread.timer);
-    waiting.shift();
+    const next = waiting.take();
+    if (next === undefined) return;
     running = next;
+    runningSince = performance.now();
     thread.timer = limit(bounds.milliseconds, `the analysis took more than ${bounds.milliseconds} ms`);
     thread.worker.postMessage({ type: 'analyze', id: next.id, ...next.request });
   }
 
   return {
-    analyze(request) {
-      if (isClosed) return Promise.reject(new Error('the agent is stopping'));
-      if (waiting.length >= bounds.waiting)
-        return Promise.reject(new Error(`${bounds.waiting} other steps wait for their analysis`));
-      return new Promise((resolve, reject) => {
-        lastId += 1;
-        waiting.push({ id: lastId, request, resolve, reject });
-        advance();
-      });
+    async analyze(request, signal) {
+      if (isClosed) throw new Error('the agent is stopping');
+      signal?.throwIfAborted();
+      if ((spent.get(request.run) ?? 0) > bounds.runMilliseconds)
+        throw new Error(`the analyses of the run took more than ${bounds.runMilliseconds / 1_000} s`);
+      const { promise, resolve, reject } = Promise.withResolvers<AnalysisAnswer>();
+      lastId += 1;
+      const job: Job = { id: lastId, request, resolve, reject, isLeft: false };
+      waiting.add(job);
+      // The run that waits with the most steps gives way, which may be this one.
+      if (waiting.size > bounds.waiting)
+        waiting.dropLongest()?.reject(new Error(`${bounds.waiting} other steps wait for their analysis`));
+      const abort = () => {
+        job.isLeft = true;
+        waiting.remove(job);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', abort);
+      advance();
+      return promise.finally(() => signal?.removeEventListener('abort', abort));
     },
     forget(run) {
+      spent.delete(run);
       thread?.worker.postMessage({ type: 'forget', run });
     },
     async close() {
       isClosed = true;
       const { worker } = thread ?? {};
       replace('the agent is stopping');
-      for (const job of waiting.splice(0)) job.reject(new Error('the agent is stopping'));
+      for (const job of waiting.clear()) job.reject(new Error('the agent is stopping'));
       await worker?.terminate();
     },
   };

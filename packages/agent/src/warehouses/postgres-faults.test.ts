@@ -1,5 +1,6 @@
 /** What goes wrong on the way to PostgreSQL, and what is said of it. */
 import assert from 'node:assert/strict';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { createTestPostgres } from '../../testing/postgres.ts';
@@ -88,6 +89,19 @@ describe('a connection is refused with what to do', () => {
   });
 });
 
+it('the test of a connection says that its schema is missing, or may not be used', async () => {
+  await assert.rejects(
+    driver.test(change({ schema: 'shopp' })),
+    /the schema "shopp" does not exist in the database ".*correct "schema" of the connection "shop"/,
+  );
+  await postgres.admin.query('create schema closed');
+  await assert.rejects(
+    driver.test(change({ schema: 'closed' })),
+    /the schema "closed" may not be used by the role/,
+  );
+  await driver.test(target);
+});
+
 const cutting = async (running: Promise<unknown>) => {
   const failed = running.then(
     () => assert.fail('the statement ended'),
@@ -144,4 +158,54 @@ it('a session has the tag of its work, its schema and UTC', async () => {
   await connection.close();
   const { serverVersion } = await driver.test(target);
   assert.match(serverVersion, /^\d+/);
+});
+
+/** A way to the server that holds new connections back until it is told. */
+async function openHeldWay() {
+  const { port: portOfTarget } = target.connection.properties;
+  const held: (() => void)[] = [];
+  let isOpen = true;
+  const server = createServer((socket) => {
+    const pass = () => {
+      const other = connect(Number((portOfTarget as { value: string }).value), '127.0.0.1');
+      for (const each of [socket, other]) each.on('error', () => undefined);
+      socket.on('close', () => other.destroy());
+      other.on('close', () => socket.destroy());
+      socket.pipe(other).pipe(socket);
+    };
+    if (isOpen) pass();
+    else held.push(pass);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    target: change({ port: String((server.address() as AddressInfo).port) }),
+    hold() {
+      isOpen = false;
+    },
+    release() {
+      isOpen = true;
+      for (const pass of held.splice(0)) pass();
+    },
+    close: () => server.close(),
+  };
+}
+
+it('a late request to cancel a statement does not cancel the next one', async (t) => {
+  const way = await openHeldWay();
+  const connection = await driver.connect(way.target);
+  t.after(async () => {
+    await connection.close();
+    way.close();
+  });
+  const state = (query: string) =>
+    `select 1 from pg_stat_activity where query like '%${query}%' and pid <> pg_backend_pid() and state`;
+  way.hold();
+  const limit = new AbortController();
+  const first = connection.execute('select pg_sleep(0.5)', undefined, limit.signal);
+  await waitFor(`${state('pg_sleep(0.5)')} = 'active'`);
+  limit.abort();
+  const next = first.then(() => connection.query('select 7 from pg_sleep(1)', 1));
+  await waitFor(`${state('pg_sleep(0.5)')} = 'idle' union all ${state('pg_sleep(1)')} = 'active'`);
+  way.release();
+  assert.deepEqual((await next).rows, [[7]]);
 });

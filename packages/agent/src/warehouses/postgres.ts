@@ -3,16 +3,16 @@
  * processes of runs have no network.
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
+import type { Client } from 'pg';
 import type { SecretSql } from '../engine/ports/ports.ts';
 import type { SessionRecords } from './left-sessions.ts';
-import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
+import { type PostgresAccess, type RefusedCluster, readPostgresAccess } from './postgres/postgres-access.ts';
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
 import { leavesState } from './session-state.ts';
 import type {
   ReadingConnection,
   ReadRows,
-  RefusedCluster,
   ServedDriver,
   ServedTarget,
   WarehouseConnection,
@@ -88,8 +88,12 @@ export function createPostgresDriver({
     },
     async test(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
-      const { session, serverVersion } = await open(access, target.tag);
-      await session.close();
+      const { session, client, serverVersion } = await open(access, target.tag);
+      try {
+        await requireSchema(client, access);
+      } finally {
+        await session.close();
+      }
       return { serverVersion };
     },
     async endSession(target, left) {
@@ -100,6 +104,23 @@ export function createPostgresDriver({
       return rowCount === 1;
     },
   };
+}
+
+/** Without it, tables without a schema would go to another one. */
+async function requireSchema(
+  client: Client,
+  { name, schema, username, database }: PostgresAccess,
+): Promise<void> {
+  if (schema === undefined) return;
+  const { rows } = await client.query<{ usable: boolean }>(
+    "select has_schema_privilege(oid, 'USAGE') as usable from pg_catalog.pg_namespace where nspname = $1",
+    [schema],
+  );
+  const fault = rows[0]?.usable === false ? `may not be used by the role "${username}"` : 'does not exist';
+  if (rows[0]?.usable !== true)
+    throw new Error(
+      `the schema "${schema}" ${fault} in the database "${database}": create it, grant USAGE on it, or correct "schema" of the connection "${name}"`,
+    );
 }
 
 /** A lost session is replaced by the next statement, unless something of it is missing then. */

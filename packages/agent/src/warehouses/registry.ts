@@ -1,8 +1,9 @@
 import type { EgressAllow } from '@headgate/contract/egress';
 import { createDuckdbDriver } from './duckdb.ts';
 import { createSessionRecords } from './left-sessions.ts';
+import type { RefusedCluster } from './postgres/postgres-access.ts';
 import type { PostgresOptions } from './postgres.ts';
-import type { RefusedCluster, ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
+import type { ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
 
 export function createWarehouses(
   settings: WarehouseSettings,

@@ -95,11 +95,6 @@ export interface ServedDriver {
   endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;
 }
 
-/** The PostgreSQL cluster of the control plane, once it is known. No connection of a tenant may reach it. */
-export interface RefusedCluster {
-  systemIdentifier?: string;
-}
-
 export interface Warehouses {
   duckdb: WarehouseDriver;
   postgres: ServedDriver;

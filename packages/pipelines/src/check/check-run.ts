@@ -16,6 +16,7 @@ import {
   type Unreadable,
 } from '../validate/finding.ts';
 import { type CallEdge, findCallCycles } from '../validate/validate-calls.ts';
+import { findEmbeddedOnly } from './embedded-only.ts';
 import {
   type Answers,
   type CallPlace,
@@ -262,17 +263,10 @@ function suggestRemedy(pipelineName: string, artifact: CheckedArtifact, suggest:
   return suggest(pipelineName, names, 'publish it or correct the name');
 }
 
-function reportWarehouse(
-  { path, warehouse: needing, embeddedOnly = [] }: PipelineOutline,
-  names: RunNames,
-  { report }: Answers,
-): void {
+function reportWarehouse(outline: PipelineOutline, names: RunNames, { report }: Answers): void {
+  const { path, warehouse: needing } = outline;
   const { warehouse } = names;
-  if (warehouse === 'POSTGRES')
-    for (const { component, type, line } of embeddedOnly) {
-      const message = `${type} works in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`;
-      report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
-    }
+  for (const finding of findEmbeddedOnly(outline, warehouse)) report(finding);
   if (needing === undefined) return;
   const isSupported = supportedWarehouses.includes(warehouse);
   if (isSupported && names.warehouseFault === undefined) return;

@@ -12,6 +12,7 @@ import {
   type Unreadable,
 } from '../validate/finding.ts';
 import { type CallEdge, findCallCycles } from '../validate/validate-calls.ts';
+import { findEmbeddedOnly } from './embedded-only.ts';
 import {
   type EndpointFault,
   type EndpointQuestion,
@@ -33,6 +34,8 @@ export interface ProjectNames {
   files: ReadonlySet<string>;
   /** Connector profiles, by path. Absent: they are not known here, and the run reports what is missing. */
   profiles?: ReadonlyMap<string, ProfileOutline>;
+  /** Absent: it is not known here, and the run reports what it does not support. */
+  warehouse?: string;
   /** Pipeline files that cannot be read, by path, with the reason. */
   unreadable?: ReadonlyMap<string, Unreadable>;
 }
@@ -80,7 +83,11 @@ export function linkProject(
 ): void {
   const answers = createAnswers(outlines, known, report);
   for (const [path, reason] of known.unreadable ?? []) answers.report(createUnreadableFinding(path, reason));
-  for (const outline of outlines) answers.reportFile(outline);
+  for (const outline of outlines) {
+    answers.reportFile(outline);
+    for (const finding of findEmbeddedOnly(outline, known.warehouse))
+      answers.report({ ...finding, level: 'warning' });
+  }
   for (const path of known.files) if (isMisnamedPipeline(path)) answers.report(createMisnamedFinding(path));
   const calls = new Map(outlines.map((outline) => [outline.path, listCalls(outline)]));
   for (const finding of findCallCycles(calls)) answers.report(finding);

@@ -21,6 +21,11 @@ export interface PostgresAccess {
 
 const sslModes = ['disable', 'require', 'verify-full'] as const;
 
+/** The PostgreSQL cluster of the control plane, once it is known. No connection of a tenant may reach it. */
+export interface RefusedCluster {
+  systemIdentifier?: string;
+}
+
 /** Where names without a schema are. */
 export interface DefaultPlace {
   database: string;

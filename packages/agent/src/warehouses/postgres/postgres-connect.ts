@@ -5,8 +5,7 @@
 import { isIPv6 } from 'node:net';
 import type { Egress } from '@headgate/contract/egress';
 import type { Client } from 'pg';
-import type { RefusedCluster } from '../warehouse.ts';
-import type { PostgresAccess } from './postgres-access.ts';
+import type { PostgresAccess, RefusedCluster } from './postgres-access.ts';
 import { describeConnectError, getServerCode } from './postgres-errors.ts';
 import { PostgresSocket } from './postgres-socket.ts';
 

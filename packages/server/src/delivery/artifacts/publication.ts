@@ -4,6 +4,7 @@ import type { Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { warehouseOfProject } from '../../workspace/projects/index.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
 import {
@@ -23,6 +24,8 @@ import type { Upload } from './upload/collection.ts';
 interface ExistingNames {
   variables(names: string[]): Promise<{ name: string }[]>;
   secrets(names: string[]): Promise<{ name: string }[]>;
+  /** Of the project. */
+  warehouse(): Promise<{ warehouse: string }[]>;
 }
 
 /** Checks the files against each other, and against what the project has. */
@@ -31,12 +34,13 @@ export async function judgeReferences(
   checks: PipelineChecks,
   upload: Upload,
 ): Promise<Checked> {
-  const list = async (kind: keyof ExistingNames, names: string[]) =>
+  const list = async (kind: 'variables' | 'secrets', names: string[]) =>
     names.length === 0 ? [] : (await existing[kind](names)).map(({ name }) => name);
   return checks.check(
     upload.manifest.files.map((file) => file.path),
     await list('variables', checks.listUnknownVariables()),
     await list('secrets', checks.listUnknownSecrets()),
+    checks.needsWarehouse() ? (await existing.warehouse())[0]?.warehouse : undefined,
   );
 }
 
@@ -70,6 +74,7 @@ export function listNamesBy(rows: Rows): ExistingNames {
   return {
     variables: (names) => rows(variablesAmong, { names }),
     secrets: (names) => rows(secretReferencesAmong, { names }),
+    warehouse: () => rows(warehouseOfProject, {}),
   };
 }
 

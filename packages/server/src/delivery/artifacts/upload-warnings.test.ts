@@ -99,3 +99,42 @@ test('a dry run tells what would be published, and writes nothing', async () => 
   );
   assert.equal(found.body.details.digest, digest);
 });
+
+test('a component that the warehouse of the project does not run is a warning', async () => {
+  const load = `type: "orchestration"
+version: "1.0"
+pipeline:
+  components:
+    Start: {type: "start", transitions: {unconditional: ["Load"]}}
+    Load: {type: "file-load", parameters: {file: "a.csv", targetTable: "a"}}
+`;
+  const { admin } = await server.account();
+  for (const [warehouse, expected] of [
+    ['POSTGRES', 1],
+    ['DUCKDB', 0],
+  ] as const) {
+    const { body } = await admin.post<{ projectId: string }>('/v1/projects', {
+      name: warehouse,
+      warehouse,
+    });
+    const path = `/v1/projects/${body.projectId}`;
+    await admin.post(`${path}/environments`, { name: 'dev' });
+    const published = await admin.post<{ warnings: { code: string; level: string; message: string }[] }>(
+      `${path}/artifacts`,
+      buildMultipart([{ name: 'main.orch.yaml', content: load }]),
+      {
+        headers: {
+          'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+          environmentName: 'dev',
+          versionName: 'v1',
+        },
+      },
+    );
+    const found = published.body.warnings.filter(({ code }) => code === 'warehouse-not-supported');
+    assert.equal(found.length, expected);
+    for (const { level, message } of found) {
+      assert.equal(level, 'warning');
+      assert.match(message, /file-load works in the embedded warehouse, DUCKDB, only/);
+    }
+  }
+});

@@ -47,6 +47,7 @@ import {
   gatedEnvironments,
   type ReviewResult,
   readReview,
+  warehouseToCheck,
 } from './review.store.ts';
 import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
@@ -171,7 +172,11 @@ async function checkTree(
   const list = (kind: keyof typeof existingNames, names: string[]) =>
     database.read(existingNames[kind], { account_id, project_id, names });
   const checked = await judgeReferences(
-    { variables: (names) => list('variables', names), secrets: (names) => list('secrets', names) },
+    {
+      variables: (names) => list('variables', names),
+      secrets: (names) => list('secrets', names),
+      warehouse: () => database.read(warehouseToCheck, { account_id, project_id }),
+    },
     checks,
     upload,
   );

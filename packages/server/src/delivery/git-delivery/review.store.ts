@@ -81,6 +81,11 @@ const selectSecrets = statement(
 /** What the pipelines of a branch may refer to: nobody asks, so nobody's rights are checked. */
 export const existingNames = { variables: selectVariables, secrets: selectSecrets };
 
+export const warehouseToCheck = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: { warehouse: 'text' } },
+  'select warehouse from project where account_id = $account_id and project_id = $project_id',
+);
+
 /** One row if an environment of the project asks for quality reviews. */
 export const gatedEnvironments = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: { name: 'text' } },

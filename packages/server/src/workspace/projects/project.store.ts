@@ -172,6 +172,11 @@ export function renderProjectEtag(row: ProjectRow): string {
   return makeEntityTag(row.project_id, row.version);
 }
 
+export const warehouseOfProject = guardedRead(
+  { parameters: {}, row: { warehouse: 'text' } },
+  'select warehouse from project where account_id = $account_id and project_id = $project_id',
+);
+
 /** A ProjectWarehouse of the agent protocol, from a row of `project`. */
 export const projectWarehouse = (project: string) =>
   `json_build_object('kind', lower(${project}.warehouse), 'sqlDialect', ${project}.sql_dialect,

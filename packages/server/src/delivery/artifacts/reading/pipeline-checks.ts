@@ -47,11 +47,14 @@ export interface PipelineChecks {
   listUnknownVariables(): string[];
   /** Names of secret references that the pipelines use, likewise. */
   listUnknownSecrets(): string[];
+  /** Whether the findings depend on the project's warehouse. */
+  needsWarehouse(): boolean;
   /** The result of all files. `paths` are those of all stored files. */
   check(
     paths: Iterable<string>,
     projectVariables: Iterable<string>,
     secretReferences: Iterable<string>,
+    warehouse?: string,
   ): Checked;
 }
 
@@ -92,7 +95,8 @@ export function createPipelineChecks(
     },
     listUnknownVariables: () => [...listAskedVariables(outlines)],
     listUnknownSecrets: () => [...listAskedSecrets(outlines, { files: new Set(profiles.keys()), profiles })],
-    check(paths, projectVariables, secretReferences) {
+    needsWarehouse: () => outlines.some(({ embeddedOnly }) => embeddedOnly !== undefined),
+    check(paths, projectVariables, secretReferences, warehouse) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {
         title,
@@ -100,6 +104,7 @@ export function createPipelineChecks(
         secretReferences: new Set(secretReferences),
         files: new Set(paths),
         profiles,
+        ...(warehouse === undefined ? {} : { warehouse }),
         unreadable,
       };
       const findings = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
