@@ -6,6 +6,7 @@ import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import { rulesFilePaths } from '@headgate/pipelines';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
+import type { FailureLog } from '../../kernel/failure-log.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { describeInterruption } from '../../kernel/work/interruption.ts';
@@ -45,6 +46,7 @@ import { isTransient } from './transient-problem.ts';
 
 export interface ReviewServices extends ProviderServices {
   clock: Clock;
+  failures: FailureLog;
   newId: NewId;
   readPipeline: PipelineReader;
   review: Reviewer;
@@ -200,7 +202,10 @@ async function endFailed(
     const seconds = Math.max(pause, refusal?.retryAfterSeconds ?? 0);
     await endReview(services, review, { ...end, retryAfterSeconds: seconds });
   } else await endReview(services, review, { ...end, isGivenUp: true });
-  if (!(failure instanceof Problem) && refusal === undefined) throw failure;
+  if (!(failure instanceof Problem) && refusal === undefined)
+    services.failures.recordFailure('the check of a branch', failure, 'the check of a branch failed', {
+      workId: review.held.work_id,
+    });
 }
 
 interface ReviewEnd {
