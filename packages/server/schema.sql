@@ -709,6 +709,7 @@ create table dataset_use (
   dataset_key text not null generated always as (md5(dataset)) stored,
   fields jsonb,
   row_count bigint,
+  written_at timestamp with time zone,
   constraint dataset_use_key PRIMARY KEY (account_id, project_id, environment_name, pipeline_key, is_write, dataset_key),
   constraint dataset_use_of_pipeline FOREIGN KEY (account_id, project_id, environment_name, pipeline_key) REFERENCES pipeline_lineage(account_id, project_id, environment_name, pipeline_key) ON DELETE CASCADE
 );
@@ -1048,11 +1049,12 @@ create table lineage_event (
   event_type text not null,
   record jsonb not null,
   is_new boolean not null,
+  work_id uuid,
   constraint lineage_event_key PRIMARY KEY (account_id, generated_at, sequence),
   constraint lineage_event_type CHECK ((event_type = ANY (ARRAY['START'::text, 'COMPLETE'::text, 'FAIL'::text, 'ABORT'::text])))
 );
-CREATE INDEX lineage_event_new ON public.lineage_event USING btree (sequence) WHERE is_new;
 CREATE UNIQUE INDEX lineage_event_once ON public.lineage_event USING btree (account_id, run_id, ((event_type = 'START'::text)));
+CREATE UNIQUE INDEX lineage_event_work ON public.lineage_event USING btree (account_id, work_id) WHERE (work_id IS NOT NULL);
 
 create table mail_address (
   address text not null,
@@ -1162,6 +1164,7 @@ create table pipeline_lineage (
   version_name text not null,
   finished_at timestamp with time zone not null,
   digest text not null,
+  omitted_columns integer not null default 0,
   constraint pipeline_lineage_key PRIMARY KEY (account_id, project_id, environment_name, pipeline_key),
   constraint pipeline_lineage_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE
 );

@@ -8,10 +8,11 @@ import { generateSecret, Secret } from '../src/kernel/security/sealed.ts';
 import { tokenLifetimeSeconds } from '../src/kernel/security/signing-keys.ts';
 import type { Dependencies } from '../src/main/deps.ts';
 import { makeAccount } from '../src/main/provisioning.ts';
-import { createGraphJob } from '../src/records/lineage/graph-update.ts';
+import { createGraphWork } from '../src/records/lineage/lineage-graph.work.ts';
 import { type Client, createClient, type Transport } from './client.ts';
 import { endWithEdit } from './edited-task.ts';
 import { createProjectWith, type TestProject } from './project.ts';
+import { doDueWork } from './server-work.ts';
 
 export type Grant =
   | { projectId: string; role: ProjectRole }
@@ -229,8 +230,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
     },
     endTaskWithEdit: (taskId) => endWithEdit(deps.database, { accountId, taskId }, deps.clock.now()),
     async updateLineage() {
-      const job = createGraphJob(server.deps);
-      while (await job.run(async () => {}));
+      await doDueWork(server.deps, createGraphWork(server.deps));
     },
     project: (name) => createProjectWith(admin, name),
   };

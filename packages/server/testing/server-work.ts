@@ -12,15 +12,15 @@ import {
 
 /** Claims what is due, as a server that dies then. */
 export async function claimDue(
-  { database: { read }, clock }: { database: Database; clock: Clock },
+  { database, clock }: { database: Database; clock: Clock },
   about: Pick<ServerWorkKind, 'kind' | 'leaseSeconds' | 'interruptedAtOnce'>,
 ): Promise<HeldWork[]> {
   const now = clock.now();
   const { kind, leaseSeconds, interruptedAtOnce: mostInterrupted = 1 } = about;
   const after = '00000000-0000-0000-0000-000000000000';
   const look = { kind, after, fullAccounts: [], held: [], limit: 100, mostInterrupted, now };
-  const due = await listDueWork(read, look);
-  return claimWork(read, due, { kind, leaseSeconds, mostInterrupted, now });
+  const due = await listDueWork(database.read, look);
+  return claimWork(database, due, { kind, leaseSeconds, mostInterrupted, now });
 }
 
 /** Does all that is due, to its end. */

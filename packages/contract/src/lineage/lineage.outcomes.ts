@@ -3,7 +3,7 @@ import { didYouMean, kind, quoted } from '../outcomes/problem-kind.ts';
 import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const lineageOutcomes = {
-  events: ['lineage-recorded'],
+  events: ['lineage-recorded', 'lineage-graph-failed'],
   problems: {
     'lineage-not-found': kind<{ field: string; name: string; environmentName: string; nearest?: string }>(
       404,

@@ -48,7 +48,6 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
     ') newest where',
     'estimated for a tenth of all rows; a page reads as many as it shows where no filter is given',
   ],
-  ['with recursive walk (up, dataset, field', 'a walk of 5,001 rows at most, each looked up by an index'],
   ['from pg_class c where', 'the catalog, with a row for each table and index'],
   [
     'as next_ticks, b.backfill_id',

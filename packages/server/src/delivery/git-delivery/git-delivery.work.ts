@@ -10,6 +10,7 @@ import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import type { Database, Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import { actFor } from '../../kernel/endpoint/acting.ts';
+import type { FailureLog } from '../../kernel/failure-log.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { describeInterruption } from '../../kernel/work/interruption.ts';
@@ -37,6 +38,7 @@ import { chooseVersionName, renderVersionName } from './version-name.ts';
 
 export interface RuleDeliveryServices extends PublishingServices {
   database: Database;
+  failures: FailureLog;
   clock: Clock;
   newId: NewId;
   repositories: RepositoryUse;
@@ -86,11 +88,13 @@ async function deliverRule(
         problem: rule.problem ?? undefined,
       });
     if (!(failure instanceof Problem)) {
-      await endRule(services, rule, {
+      const names = { workId: rule.held.work_id };
+      const message = 'the delivery of a branch failed; it will be tried again';
+      services.failures.recordFailure('the delivery of a branch', failure, message, names);
+      return endRule(services, rule, {
         ...retryLater(services, rule),
         problem: 'The server failed; it tries again.',
       });
-      throw failure;
     }
     const seconds = failure.code === 'migration-in-progress' ? migrationSeconds : retrySeconds;
     await endRule(services, rule, { ...retryLater(services, rule, seconds), problem: failure.message });

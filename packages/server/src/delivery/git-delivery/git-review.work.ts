@@ -7,6 +7,7 @@ import { rulesFilePaths } from '@headgate/pipelines';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
+import type { FailureLog } from '../../kernel/failure-log.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { describeInterruption } from '../../kernel/work/interruption.ts';
@@ -81,6 +82,7 @@ async function setCommitStatus(
 
 export interface ReviewServices extends ProviderServices {
   clock: Clock;
+  failures: FailureLog;
   newId: NewId;
   readPipeline: PipelineReader;
   review: Reviewer;
@@ -240,7 +242,10 @@ async function endFailed(
     const seconds = Math.max(pause, refusal?.retryAfterSeconds ?? 0);
     await endReview(services, review, { ...end, retryAfterSeconds: seconds });
   } else await endReview(services, review, { ...end, isGivenUp: true });
-  if (!(failure instanceof Problem) && refusal === undefined) throw failure;
+  if (!(failure instanceof Problem) && refusal === undefined)
+    services.failures.recordFailure('the check of a branch', failure, 'the check of a branch failed', {
+      workId: review.held.work_id,
+    });
 }
 
 interface ReviewEnd {

@@ -1,6 +1,6 @@
 /** Finds work of servers that is due, and claims it (server-work.ts). */
 import { addSeconds } from '../clock.ts';
-import { type Read, statement } from '../database/database.ts';
+import { type Database, type Read, statement } from '../database/database.ts';
 import { type HeldWork, heldRow } from './server-work.ts';
 
 // A server that dies interrupts all that it holds. One at a time, only the work that is done at the second death is
@@ -25,7 +25,7 @@ const listDue = statement(
       most_interrupted: 'bigint',
       now: 'timestamptz',
     },
-    row: { account_id: 'uuid', work_id: 'uuid' },
+    row: { account_id: 'uuid', work_id: 'uuid', is_interrupted: 'boolean' },
     alone: true,
   },
   // The first part finds one account after the other in the index, so the work of one is not read for the others.
@@ -40,8 +40,9 @@ const listDue = statement(
       order by w.account_id limit 1) next
     where waiting.number < $limit::bigint + cardinality($full_accounts::uuid[])
   )
-  select due.account_id, due.work_id from waiting cross join lateral (select account_id, work_id, claimable_at from (
-    select w.account_id, w.work_id, w.claimable_at from server_work w
+  select due.account_id, due.work_id, due.is_interrupted
+  from waiting cross join lateral (select account_id, work_id, claimable_at, is_interrupted from (
+    select w.account_id, w.work_id, w.claimable_at, w.lease_until is not null as is_interrupted from server_work w
     where w.kind = $kind and w.account_id = waiting.account_id and w.claimable_at <= $now
       and w.work_id <> all ($held::uuid[]) and ${mayTake}
     order by w.claimable_at limit ${mostOfAccount}) each
@@ -53,6 +54,8 @@ const listDue = statement(
 export interface DueWork {
   account_id: string;
   work_id: string;
+  /** The lease of a server ran out. */
+  is_interrupted?: boolean;
 }
 
 export interface Look {
@@ -124,10 +127,21 @@ export interface Claiming {
   now: Date;
 }
 
+// Servers count what is interrupted and held one after the other. The statement that claims begins under the lock, so it sees
+// what the claim before it has written.
+const lockInterrupted = statement(
+  { parameters: { kind: 'text' }, row: { locked: 'text?' } },
+  `select pg_advisory_xact_lock(hashtextextended('interrupted ' || $kind, 0))::text as locked`,
+);
+
 /** Claims what is still due and no other server claims. */
-export function claimWork(read: Read, due: readonly DueWork[], claiming: Claiming): Promise<HeldWork[]> {
+export function claimWork(
+  { read, transaction }: Pick<Database, 'read' | 'transaction'>,
+  due: readonly DueWork[],
+  claiming: Claiming,
+): Promise<HeldWork[]> {
   const { kind, leaseSeconds, mostInterrupted, isReady = false, now } = claiming;
-  return read(claim, {
+  const parameters = {
     kind,
     account_ids: due.map((each) => each.account_id),
     work_ids: due.map((each) => each.work_id),
@@ -135,5 +149,10 @@ export function claimWork(read: Read, due: readonly DueWork[], claiming: Claimin
     most_interrupted: mostInterrupted,
     is_ready: isReady,
     now,
+  };
+  if (!due.some(({ is_interrupted }) => is_interrupted === true)) return read(claim, parameters);
+  return transaction(async (tx) => {
+    await tx.query(lockInterrupted, { kind });
+    return tx.query(claim, parameters);
   });
 }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
+import pg from 'pg';
 import { startTestServer } from '../../../testing/server.ts';
 import { claimDue, silentLeases } from '../../../testing/server-work.ts';
 import { waitUntil } from '../../../testing/waiting.ts';
@@ -201,6 +202,52 @@ test('a server that stops waits for its work, and what does not end is given bac
   );
   await workOff();
   assert.equal(await readWork(id), undefined);
+});
+
+test('servers that claim at the same moment hold one interrupted work', async () => {
+  await insert();
+  await insert();
+  assert.equal((await claimDue(deps, createKind())).length, 2);
+  clock.advance(leaseSeconds + 1);
+  const client = new pg.Client(server.database.connection);
+  await client.connect();
+  const text = `select pg_advisory_xact_lock(hashtextextended('interrupted ${kind}', 0))`;
+  await client.query(`begin; ${text}`);
+  const claims = Array.from({ length: 4 }, () => claimDue(deps, createKind()));
+  await waitUntil('claims that wait', 60, async () => {
+    const waiting = await server.database.query(
+      "select from pg_locks where locktype = 'advisory' and not granted",
+    );
+    return waiting.length === claims.length;
+  });
+  await client.query('commit');
+  assert.equal((await Promise.all(claims)).flat().length, 1);
+  await client.end();
+});
+
+test('a failure of a look does not end the wait for what is under way', async () => {
+  await insert();
+  const { promise: open, resolve } = Promise.withResolvers<void>();
+  let isDone = false;
+  const failing = { ...database, read: database.read };
+  const worker = createServerWorker(
+    { ...deps, database: failing },
+    createKind({
+      async run(held) {
+        await open;
+        await end(held);
+        isDone = true;
+      },
+    }),
+  );
+  await worker.look();
+  failing.read = () => Promise.reject(new Error('the database is away'));
+  const look = worker.look();
+  const waited = worker.wait();
+  await assert.rejects(look, /away/);
+  resolve();
+  await waited;
+  assert.ok(isDone);
 });
 
 test('work that was interrupted twice is set aside, and what its servers held besides is done', async () => {

@@ -142,7 +142,7 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
   ): Promise<number> {
     const { kind, leaseSeconds } = about;
     const sentAt = { milliseconds: performance.now(), now };
-    const claimed = await claimWork(database.read, due, {
+    const claimed = await claimWork(database, due, {
       kind,
       leaseSeconds,
       mostInterrupted,
@@ -180,7 +180,8 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
       if (ready.length > 0) await claim(ready, clock.now(), { isReady: true });
     },
     async wait() {
-      while (underWay.size > 0 || isLooking !== undefined) await Promise.all([...underWay, isLooking]);
+      // A look that fails says so to who asked for it; what it began goes on.
+      while (underWay.size > 0 || isLooking !== undefined) await Promise.allSettled([...underWay, isLooking]);
     },
     count: () => underWay.size,
   };

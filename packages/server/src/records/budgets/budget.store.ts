@@ -128,17 +128,20 @@ const notePassed = statement(
     for update of b
   ), judged as (
     select h.account_id, h.project_id, h.budget_id, h.monthly_credits, h.warn_at, h.stop_at, h.lifted_until, h.version,
-      coalesce(m.credits, 0) as spent, h.month,
-      coalesce(m.credits, 0) >= ${limitOf('h', 'h.warn_at')} and h.warned_month is distinct from h.month as warns,
-      coalesce(m.credits, 0) >= ${limitOf('h', 'coalesce(h.stop_at, 1)')}
-        and h.exceeded_month is distinct from h.month as exceeds
+      l.spent, l.warned_month, l.exceeded_month,
+      l.warned_month is not null and h.warned_month is distinct from h.month as warns,
+      l.exceeded_month is not null and h.exceeded_month is distinct from h.month as exceeds
     from held h
     left join consumption_month m on m.account_id = h.account_id and m.month = h.month and m.project_id = h.project_id
+    cross join lateral (select coalesce(m.credits, 0) as spent,
+      case when coalesce(m.credits, 0) >= ${limitOf('h', 'h.warn_at')} then h.month end as warned_month,
+      case when coalesce(m.credits, 0) >= ${limitOf('h', 'coalesce(h.stop_at, 1)')} then h.month end as exceeded_month) l
   ), noted as (
-    update budget b set warned_month = case when j.warns then j.month else b.warned_month end,
-      exceeded_month = case when j.exceeds then j.month else b.exceeded_month end
+    -- A budget that was raised is below its limits again, and says so when it passes them.
+    update budget b set warned_month = j.warned_month, exceeded_month = j.exceeded_month
     from judged j
-    where b.account_id = j.account_id and b.project_id = j.project_id and (j.warns or j.exceeds)
+    where b.account_id = j.account_id and b.project_id = j.project_id
+      and (b.warned_month is distinct from j.warned_month or b.exceeded_month is distinct from j.exceeded_month)
   )
   select j.account_id, j.project_id, j.budget_id, p.name as project_name, j.monthly_credits, j.warn_at, j.stop_at, j.lifted_until,
     j.version, round(j.spent, 6)::double precision as spent, j.warns, j.exceeds

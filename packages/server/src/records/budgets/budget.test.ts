@@ -91,6 +91,36 @@ test('the least numbers are limits, too', async () => {
   assert.equal((await admin.send('PUT', budget, { body })).status, 200);
 });
 
+test('first budgets at the same time are accepted one after the other, or refused as a conflict', async () => {
+  const found = await createConsuming(server);
+  for (let round = 0; round < 10; round += 1) {
+    const put = (monthlyCredits: number) =>
+      found.admin.send('PUT', found.budget, { body: { monthlyCredits } });
+    const answers = await Promise.all([put(1), put(2), put(3), put(4)]);
+    for (const { status, text } of answers) assert.ok(status === 200 || status === 409, text);
+    assert.ok(answers.some(({ status }) => status === 200));
+    await found.admin.delete(found.budget);
+  }
+});
+
+test('a budget that was raised warns again, once', async () => {
+  const found = await createConsuming(server);
+  const spend = async (seconds: number) => {
+    await found.run(seconds);
+    await found.read();
+  };
+  await found.setBudget({ monthlyCredits: 60, warnAt: 0.5 });
+  await spend(70);
+  const first = ['budget-written', 'budget-warned', 'budget-limit-reached'];
+  assert.deepEqual(await listEvents(found), first);
+  await found.setBudget({ monthlyCredits: 200, warnAt: 0.5 });
+  await spend(10);
+  assert.deepEqual(await listEvents(found), [...first, 'budget-written']);
+  await spend(30);
+  await spend(10);
+  assert.deepEqual(await listEvents(found), [...first, 'budget-written', 'budget-warned']);
+});
+
 test('a new budget that is already spent says so at once', async () => {
   const found = await createConsuming(server);
   await found.run(70);

@@ -22,7 +22,7 @@ const datasetRow = {
 const inPlace =
   'u.account_id = $account_id and u.project_id = $project_id and u.environment_name = $environment_name';
 const uses = `
-    select u.fields, u.row_count, p.pipeline_name, p.finished_at, p.execution_id from dataset_use u
+    select u.fields, u.row_count, coalesce(u.written_at, p.finished_at) as written_at, p.pipeline_name, p.finished_at, p.execution_id from dataset_use u
     join pipeline_lineage p on p.account_id = u.account_id and p.project_id = u.project_id
       and p.environment_name = u.environment_name and p.pipeline_key = u.pipeline_key
     where ${inPlace} and u.dataset_key = found.dataset_key`;
@@ -41,12 +41,12 @@ export const datasetPage = guardedPage(
     select found.dataset, (
         select fields from (${uses} and u.fields is not null order by u.is_write desc, p.finished_at desc, p.pipeline_name limit 1) known) as fields,
       ${pipelinesOf('u.is_write')} as writers, ${pipelinesOf('not u.is_write')} as readers,
-      last.finished_at as written_at, last.row_count, last.execution_id
+      last.written_at, last.row_count, last.execution_id
     from (
       select dataset, dataset_key from (
         select distinct on (u.dataset_key) u.dataset, u.dataset_key from dataset_use u where ${inPlace} order by u.dataset_key) one
       order by substr(dataset, strpos(dataset, ':') + 1), dataset limit $limit offset $offset) found
-    left join lateral (${uses} and u.is_write order by p.finished_at desc, p.pipeline_name limit 1) last on true
+    left join lateral (${uses} and u.is_write order by written_at desc, p.pipeline_name limit 1) last on true
     order by substr(found.dataset, strpos(found.dataset, ':') + 1), found.dataset`,
     total: `
     select case when exists (select from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name)

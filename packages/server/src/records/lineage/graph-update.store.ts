@@ -7,40 +7,40 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import { type HeldKey, removeWork } from '../../kernel/work/server-work.ts';
 import type { LineageRecord } from './lineage-record.ts';
 import type { PipelineLineage } from './pipeline-lineage.ts';
 
-const newRow = {
+const graphRow = {
   account_id: 'uuid',
-  generated_at: 'timestamptz',
-  sequence: 'bigint',
+  work_id: 'uuid',
   record: typed<LineageRecord>('jsonb'),
 } satisfies ColumnTypes;
-export type LineageRow = RowOf<typeof newRow>;
+export type GraphRow = RowOf<typeof graphRow>;
 
-const selectOldest = statement(
-  { parameters: { limit: 'bigint' }, row: newRow, alone: true },
-  'select account_id, generated_at, sequence, record from lineage_event where is_new order by sequence limit $limit',
+const workKey = { account_id: 'uuid', work_id: 'uuid' } as const;
+const selectOne = statement(
+  { parameters: workKey, row: graphRow },
+  'select account_id, work_id, record from lineage_event where account_id = $account_id and work_id = $work_id',
 );
 
-/** The successful runs that are not in the graph yet, oldest first. */
-export function selectNew(read: Read, limit: number): Promise<LineageRow[]> {
-  return read(selectOldest, { limit });
+/** The successful run that the work adds to the graph. */
+export async function readRecord(read: Read, { account_id, work_id }: HeldKey): Promise<GraphRow> {
+  const [row] = await read(selectOne, { account_id, work_id });
+  if (row === undefined) throw new Error(`The run of the work ${work_id} is missing.`);
+  return row;
 }
 
-const rowKey = { account_id: 'uuid', generated_at: 'timestamptz', sequence: 'bigint' } as const;
 const updateDone = statement(
-  { parameters: rowKey },
-  `
-  update lineage_event set is_new = false
-  where account_id = $account_id and generated_at = $generated_at and sequence = $sequence`,
+  { parameters: workKey },
+  'update lineage_event set is_new = false, work_id = null where account_id = $account_id and work_id = $work_id',
 );
 
-export async function markDone(
-  tx: Transaction,
-  { account_id, generated_at, sequence }: LineageRow,
-): Promise<void> {
-  tx.send(updateDone, { account_id, generated_at, sequence });
+/** The run is in the graph, or has been given up. */
+export async function finishRecord(tx: Transaction, held: HeldKey): Promise<void> {
+  const { account_id, work_id } = held;
+  tx.send(updateDone, { account_id, work_id });
+  await removeWork(tx, held);
 }
 
 const place = {
@@ -52,6 +52,11 @@ const place = {
 const ofPipeline =
   'account_id = $account_id and project_id = $project_id and environment_name = $environment_name and pipeline_key = md5($pipeline_name)';
 
+// Runs of a pipeline take turns, so that the digest is that of the rows.
+const lockPipeline = statement(
+  { parameters: place },
+  `select pg_advisory_xact_lock(hashtextextended(concat_ws(' ', $account_id::uuid, $project_id::uuid, $environment_name::text, $pipeline_name::text), 0))`,
+);
 const selectDigest = statement(
   { parameters: place, row: { digest: 'text' } },
   `select digest from pipeline_lineage where ${ofPipeline}`,
@@ -89,9 +94,9 @@ const deleteColumns = statement({ parameters: place }, `delete from column_use w
 const insertDatasets = statement(
   { parameters: { ...place, datasets: 'jsonb' } },
   `
-  insert into dataset_use (account_id, project_id, environment_name, pipeline_key, is_write, dataset, fields, row_count)
-  select $account_id, $project_id, $environment_name, md5($pipeline_name), d."isWrite", d.dataset, d.fields, d."rowCount"
-  from jsonb_to_recordset($datasets) as d ("isWrite" boolean, dataset text, fields jsonb, "rowCount" bigint)`,
+  insert into dataset_use (account_id, project_id, environment_name, pipeline_key, is_write, dataset, fields, row_count, written_at)
+  select $account_id, $project_id, $environment_name, md5($pipeline_name), d."isWrite", d.dataset, d.fields, d."rowCount", d."writtenAt"
+  from jsonb_to_recordset($datasets) as d ("isWrite" boolean, dataset text, fields jsonb, "rowCount" bigint, "writtenAt" timestamptz)`,
 );
 const insertColumns = statement(
   { parameters: { ...place, columns: 'jsonb' } },
@@ -103,15 +108,15 @@ const insertColumns = statement(
 const updateCounts = statement(
   { parameters: { ...place, datasets: 'jsonb' } },
   `
-  update dataset_use u set row_count = d."rowCount"
-  from jsonb_to_recordset($datasets) as d ("isWrite" boolean, dataset text, "rowCount" bigint)
+  update dataset_use u set row_count = d."rowCount", written_at = d."writtenAt"
+  from jsonb_to_recordset($datasets) as d ("isWrite" boolean, dataset text, "rowCount" bigint, "writtenAt" timestamptz)
   where ${ofPipeline} and u.is_write and d."isWrite" and u.dataset_key = md5(d.dataset)`,
 );
 
 /** Replaces the lineage of the pipeline in its environment, unless a later run is there. */
 export async function replaceLineage(
   tx: Transaction,
-  row: LineageRow,
+  row: GraphRow,
   { datasets, columns, omittedColumns, digest }: PipelineLineage,
 ): Promise<void> {
   const { record } = row;
@@ -121,6 +126,7 @@ export async function replaceLineage(
     environment_name: record.environmentName,
     pipeline_name: record.pipelineName,
   };
+  tx.send(lockPipeline, of);
   const [before] = await tx.query(selectDigest, of);
   const [written] = await tx.query(upsertPipeline, {
     ...of,
@@ -132,7 +138,6 @@ export async function replaceLineage(
     digest,
     omitted_columns: omittedColumns,
   });
-  await markDone(tx, row);
   if (written === undefined) return;
   const written_datasets = JSON.stringify(datasets);
   if (before?.digest === digest) {

@@ -291,3 +291,13 @@ test('events are removed after their time, but not before the graph has them', a
   await removeOld();
   assert.deepEqual(await listTypes(scene), []);
 });
+
+test('lineage for a run of another execution is refused', async () => {
+  const { start, createStep, instance } = await createLineageScene(server);
+  const [work, other] = [await start(), await start()];
+  await instance.report(work, { type: 'started' });
+  const step = createStep(work.workId);
+  const lineage = [{ ...copyOf('a', 'b', 'x'), stepId: step.stepId, pipelineRunId: other.workId }];
+  const result = await instance.report(work, { type: 'progress', steps: [step], lineage });
+  assert.deepEqual([result.accepted, result.code], [false, 'run-of-another-work']);
+});

@@ -150,8 +150,13 @@ test('the latest successful run counts; a failed one changes nothing', async () 
 });
 
 test('datasets with their columns, writers, readers and last numbers', async () => {
-  const { admin, project, run, account } = await city();
-  await run(copyOf('raw', 'clean', 'city', 'amount', 'state'), 'clean');
+  const { admin, project, start, succeed, instance, account } = await city();
+  const work = await start('clean');
+  await instance.report(work, { type: 'started' });
+  const writtenAt = server.clock.now().toISOString();
+  await succeed(work, copyOf('raw', 'clean', 'city', 'amount', 'state'));
+  server.clock.advance(5);
+  await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
   await account.updateLineage();
   const list = `${project.path}/datasets?environmentName=dev`;
   const { body } = await admin.get<Page<DatasetItem>>(list);
@@ -164,6 +169,7 @@ test('datasets with their columns, writers, readers and last numbers', async () 
   assert.deepEqual(clean?.writers, ['clean.orch.yaml']);
   assert.deepEqual(clean?.readers, ['daily.orch.yaml']);
   assert.equal(clean?.lastRowCount, 3);
+  assert.equal(clean?.lastWrittenAt, writtenAt);
   assert.deepEqual(
     clean?.columns.map(({ name }) => name),
     ['city', 'amount', 'state'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergeSteps } from './lineage-record.ts';
 import { describeLineage } from './pipeline-lineage.ts';
+import { renderRunEvent } from './run-event.ts';
 
 const source = { kind: 'warehouse', name: 's' } as const;
 const deciding = Array.from({ length: 14_000 }, (_, field) => ({ dataset: 0, field: `c${field}` }));
@@ -55,4 +56,26 @@ test('columns of the graph that repeat long names are bounded, and counted', () 
   assert.ok(JSON.stringify(kept).length < 5_000_000);
   assert.ok(omittedColumns > 0);
   assert.equal(kept.length + omittedColumns, 5_000);
+});
+
+test('an event that would repeat long names is bounded, and says so', () => {
+  const names = ['from', 'to'].map((name) => name + 'x'.repeat(900));
+  const columns = Array.from({ length: 3_000 }, (_, index) => ({
+    name: `c${index}`,
+    inputs: [{ dataset: 0, field: 'a', transformation: 'IDENTITY' as const }],
+  }));
+  const output = { kind: 'warehouse' as const, name: names[1] ?? '', columns };
+  const step = {
+    stepId: 's',
+    inputs: [{ kind: 'warehouse' as const, name: names[0] ?? '' }],
+    outputs: [output],
+  };
+  const [projectId, environmentId, runId, executionId] = ['p', 'e', 'r', 'x'];
+  const event = renderRunEvent('headgate', {
+    ...{ projectId, environmentId, runId, executionId, environmentName: 'dev', versionName: 'v1' },
+    ...{ eventType: 'COMPLETE', eventTime: '2026-11-21T09:30:00.000Z' },
+    ...{ pipelineName: 'a.orch.yaml', pipelineType: 'ORCHESTRATION', steps: [step] },
+  });
+  assert.ok(JSON.stringify(event).length < 2_000_000);
+  assert.match(JSON.stringify(event.run.facets), /more lineage than an event has: \d+ columns are left out/);
 });

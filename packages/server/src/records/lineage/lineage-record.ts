@@ -28,7 +28,7 @@ export interface LineageRecord {
   message?: string;
   /** The statements of its steps. */
   sql?: string;
-  steps?: readonly Omit<StepLineage, 'pipelineRunId'>[];
+  steps?: readonly (Omit<StepLineage, 'pipelineRunId'> & { finishedAt?: string })[];
   /** Steps whose lineage was too much to keep. */
   omittedSteps?: number;
 }
@@ -45,6 +45,8 @@ export interface WrittenDataset extends Pick<OutputDataset, 'kind' | 'name' | 'r
   decidedBy: SourceField[];
   isDropped: boolean;
   isReplaced: boolean;
+  /** The end of the last step that wrote it. */
+  writtenAt?: string;
 }
 
 export interface RunLineage {
@@ -71,7 +73,7 @@ export function mergeSteps(steps: LineageRecord['steps'] = []): RunLineage {
   const gaps: RunLineage['gaps'] = [];
   for (const step of steps) {
     for (const input of step.inputs) addInput(inputs, input);
-    for (const output of step.outputs) addOutput(outputs, output, step.inputs);
+    for (const output of step.outputs) addOutput(outputs, output, step);
     for (const reason of step.gaps ?? []) gaps.push({ stepId: step.stepId, reason });
   }
   const written = [...outputs.values()].map(({ columns, decidedBy, ...output }) => ({
@@ -90,7 +92,7 @@ function addInput(inputs: Map<string, Dataset>, input: Dataset): void {
 function addOutput(
   outputs: Map<string, MergedDataset>,
   output: OutputDataset,
-  inputs: readonly Dataset[],
+  { inputs, finishedAt }: Pick<NonNullable<LineageRecord['steps']>[number], 'inputs' | 'finishedAt'>,
 ): void {
   const { kind, name, rowCount, dropped = false, createdOrReplaced = false } = output;
   const key = getDatasetKey(output);
@@ -113,6 +115,7 @@ function addOutput(
   addFields(written.decidedBy, output.decidedBy ?? [], inputs);
   const counts = [before?.rowCount, rowCount].filter((count) => count !== undefined);
   if (counts.length > 0) written.rowCount = counts.reduce((sum, count) => sum + count, 0);
+  if (finishedAt !== undefined) written.writtenAt = finishedAt;
   outputs.delete(key);
   outputs.set(key, written);
 }

@@ -1,6 +1,7 @@
-import { getLineageGraph, listDatasets, listLineageEvents } from '@headgate/contract';
+import { getLineageGraph, type LineageEvent, listDatasets, listLineageEvents } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { createSlices } from '../../kernel/event-loop.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { createFullRanges } from '../events/index.ts';
@@ -15,6 +16,8 @@ export interface LineageServices {
   clock: Clock;
   config: { lineageScheme: string };
 }
+
+const mostCharactersOfPage = 32 * 1_048_576;
 
 export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageServices): void {
   const fullRanges = createFullRanges(clock);
@@ -34,10 +37,17 @@ export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageSer
     const count = fullRanges.contains(request) ? 'full' : 'counted';
     const { rows, total } = await page(lineageEventPage[count], { from, before, limit, offset });
     fullRanges.learn(request, total);
-    const results = rows.map(({ record }) => ({
-      id: `${record.runId}-${record.eventType}`,
-      event: renderRunEvent(config.lineageScheme, record),
-    }));
+    const results: LineageEvent[] = [];
+    const endSlice = createSlices();
+    let characters = 0;
+    for (const { record } of rows) {
+      const event = renderRunEvent(config.lineageScheme, record);
+      results.push({ id: `${record.runId}-${record.eventType}`, event });
+      // An event repeats names that its record has once.
+      characters += JSON.stringify(event).length;
+      if (characters > mostCharactersOfPage) throw problem('response-too-large');
+      await endSlice();
+    }
     return { body: { page: query.page, results, size: limit, total: total.counted } };
   });
 

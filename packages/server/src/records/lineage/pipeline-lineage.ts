@@ -8,6 +8,7 @@ interface DatasetUse {
   isWrite: boolean;
   fields?: readonly DatasetField[];
   rowCount?: number;
+  writtenAt?: string;
 }
 
 interface ColumnUse {
@@ -47,6 +48,7 @@ export function describeLineage({ steps }: Pick<LineageRecord, 'steps'>): Pipeli
     isWrite: true,
     ...(output.fields === undefined ? {} : { fields: output.fields }),
     ...(output.rowCount === undefined ? {} : { rowCount: output.rowCount }),
+    ...(output.writtenAt === undefined ? {} : { writtenAt: output.writtenAt }),
   }));
   const datasets: DatasetUse[] = [...reads, ...writes].filter(({ dataset }) => !dropped.has(dataset));
   const all = outputs.flatMap((output): ColumnUse[] => {
@@ -69,7 +71,11 @@ export function describeLineage({ steps }: Pick<LineageRecord, 'steps'>): Pipeli
   });
   const columns = limitColumns(all);
   const omittedColumns = all.length - columns.length;
-  const shape = JSON.stringify([datasets.map(({ rowCount, ...use }) => use), columns, omittedColumns]);
+  const shape = JSON.stringify([
+    datasets.map(({ rowCount, writtenAt, ...use }) => use),
+    columns,
+    omittedColumns,
+  ]);
   return { datasets, columns, omittedColumns, digest: createHash('sha256').update(shape).digest('hex') };
 }
 

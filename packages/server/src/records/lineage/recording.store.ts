@@ -53,6 +53,9 @@ function limitStep(lineage: ReadAndWritten): ReadAndWritten {
   };
 }
 
+/** The work that adds a run to the graph, in `server_work`. */
+export const graphKind = 'lineage-graph';
+
 const renderTime = (time: string) => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** SQL: the id of the environment of `e`, which may have been deleted. */
@@ -102,7 +105,8 @@ const announce = `
     (record ->> 'projectId')::uuid, record ->> 'environmentName', 'pipeline-run', run_id::text, record ->> 'pipelineName', null, record
   from written where exists (select from webhook w where w.account_id = $account_id and w.format = 'openlineage')`;
 
-const inserted = 'insert into lineage_event (account_id, generated_at, run_id, event_type, record, is_new)';
+const inserted =
+  'insert into lineage_event (account_id, generated_at, run_id, event_type, record, is_new, work_id)';
 
 const renderStart = (startedAt: string) =>
   `about || jsonb_build_object('runId', run_id, 'eventType', 'START', 'eventTime', ${renderTime(startedAt)})`;
@@ -111,7 +115,7 @@ const renderStart = (startedAt: string) =>
 const writeStarts = (runs: string, startedAt: string) => `
   with runs as materialized (${runs}), written as (
     ${inserted}
-    select $account_id, $now, run_id, 'START', ${renderStart(startedAt)}, false
+    select $account_id, $now, run_id, 'START', ${renderStart(startedAt)}, false, null::uuid
     from runs
     on conflict do nothing
     returning run_id, event_type, record
@@ -133,15 +137,16 @@ const writeEnds = (runs: string) => `
     from (${runs}) r where not ${isWritten(false)}
   ), begun as (
     ${inserted}
-    select $account_id, $now, run_id, 'START', ${renderStart('started_at')}, false
+    select $account_id, $now, run_id, 'START', ${renderStart('started_at')}, false, null::uuid
     from runs r where not ${isWritten(true)}
     on conflict do nothing
-    returning run_id, event_type, record
+    returning run_id, event_type, record, work_id
   ), ended as (
     ${inserted}
     select $account_id, $now, run_id, end_type, about || jsonb_strip_nulls(jsonb_build_object('runId', run_id, 'eventType', end_type,
         'eventTime', ${renderTime('finished_at')}, 'message', message, 'sql', sql.texts, 'omittedSteps', steps.omitted))
-      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end, end_type = 'COMPLETE' and place = 1
+      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end, end_type = 'COMPLETE' and place = 1,
+      case when end_type = 'COMPLETE' and place = 1 then gen_random_uuid() end
     from runs
     -- The starts get the lower sequences.
     cross join (select count(*) from begun) earlier
@@ -151,17 +156,24 @@ const writeEnds = (runs: string) => `
         where s.account_id = runs.account_id and s.pipeline_run_id = runs.run_id and s.execution_id = runs.execution_id and s.sql is not null
         order by s.started_at, s.ordinal limit ${sqlStatements}) statements) sql on true
     left join lateral (
-      select jsonb_agg(jsonb_build_object('stepId', step_id) || lineage order by ordinal) filter (where until <= ${runCharacters}) as kept,
+      select jsonb_agg(jsonb_build_object('stepId', step_id) || jsonb_strip_nulls(jsonb_build_object('finishedAt', finished_at)) || lineage
+        order by ordinal) filter (where until <= ${runCharacters}) as kept,
         nullif(count(*) filter (where until > ${runCharacters}), 0) as omitted
       from (
-        select l.*, sum(l.characters) over (order by l.ordinal) as until from step_lineage l
+        select l.*, sum(l.characters) over (order by l.ordinal) as until, (
+          select s.finished_at from execution_step s
+          where s.account_id = l.account_id and s.execution_id = l.execution_id and s.step_id = l.step_id) as finished_at
+        from step_lineage l
         where l.account_id = runs.account_id and l.execution_id = runs.execution_id and l.pipeline_run_id = runs.run_id) sized
     ) steps on true
     order by run_id <> execution_id
     on conflict do nothing
-    returning run_id, event_type, record
+    returning run_id, event_type, record, work_id
   ), written as (
     select * from begun union all select * from ended
+  ), graph as (
+    insert into server_work (account_id, work_id, kind, due_at)
+    select $account_id, work_id, '${graphKind}', $now from written where work_id is not null
   ), taken as (
     delete from step_lineage l using runs
     where l.account_id = runs.account_id and l.execution_id = runs.execution_id and l.pipeline_run_id = runs.run_id

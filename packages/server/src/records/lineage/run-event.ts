@@ -3,7 +3,13 @@
  * https://openlineage.io/spec/facets, and `headgate_run`, which names the execution and the version.
  */
 import { type DatasetField, type DatasetKind, type RunEvent, runDatasetsLimit } from '@headgate/contract';
-import { type LineageRecord, mergeSteps, type SourceField, type WrittenDataset } from './lineage-record.ts';
+import {
+  type LineageRecord,
+  mergeSteps,
+  type RunLineage,
+  type SourceField,
+  type WrittenDataset,
+} from './lineage-record.ts';
 
 const producer = 'urn:headgate:server';
 const schemaURL = 'https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent';
@@ -19,6 +25,10 @@ const facetSchemas = {
   outputStatistics: '1-0-2/OutputStatisticsOutputDatasetFacet.json',
 } as const;
 const errorsLimit = 100;
+/** Characters of the names in the lineage of columns of one event: each use of a column repeats the name of its dataset. */
+const columnCharacters = 1_048_576;
+/** Of a use of a column, about, besides its names. */
+const useCharacters = 150;
 
 /** Where the datasets of each kind are: they are those of one environment. */
 const datasetSchemes: Readonly<Record<DatasetKind, string>> = {
@@ -33,7 +43,8 @@ type Facets = Record<string, object>;
 export function renderRunEvent(scheme: string, record: LineageRecord): RunEvent {
   const place = `${record.projectId}.${record.environmentId}`;
   const namespace = `${scheme}://${place}`;
-  const { inputs, outputs, gaps } = mergeSteps(record.steps);
+  const { inputs, outputs: merged, gaps } = mergeSteps(record.steps);
+  const { outputs, omittedColumns } = limitColumns(merged);
   const locate = ({ kind, name }: { kind: DatasetKind; name: string }) => ({
     namespace: `${datasetSchemes[kind]}://${place}`,
     name,
@@ -44,7 +55,7 @@ export function renderRunEvent(scheme: string, record: LineageRecord): RunEvent 
     eventTime: record.eventTime,
     producer,
     schemaURL,
-    run: { runId: record.runId, facets: renderRunFacets(record, namespace, gaps) },
+    run: { runId: record.runId, facets: renderRunFacets(record, namespace, { gaps, omittedColumns }) },
     job: {
       namespace,
       name: record.pipelineName,
@@ -81,6 +92,28 @@ export function renderOtherEvent(
   return { eventType: 'OTHER', eventTime, producer, schemaURL, run: { runId }, job, inputs: [], outputs: [] };
 }
 
+/** Leaves out the last columns where all have too many characters. */
+function limitColumns(outputs: readonly WrittenDataset[]): {
+  outputs: WrittenDataset[];
+  omittedColumns: number;
+} {
+  let characters = 0;
+  let omittedColumns = 0;
+  const hasRoom = (sources: readonly SourceField[]) => {
+    for (const { dataset, field } of sources)
+      characters += dataset.name.length + field.length + useCharacters;
+    const isWithin = characters <= columnCharacters;
+    if (!isWithin) omittedColumns += 1;
+    return isWithin;
+  };
+  const limited = outputs.map((output) => ({
+    ...output,
+    columns: new Map([...output.columns].filter(([, sources]) => hasRoom(sources))),
+    decidedBy: output.decidedBy.filter((source) => hasRoom([source])),
+  }));
+  return { outputs: limited, omittedColumns };
+}
+
 function renderFacet(name: keyof typeof facetSchemas, members: object): object {
   return {
     _producer: producer,
@@ -92,7 +125,7 @@ function renderFacet(name: keyof typeof facetSchemas, members: object): object {
 function renderRunFacets(
   record: LineageRecord,
   namespace: string,
-  gaps: readonly { stepId: string; reason: string }[],
+  { gaps, omittedColumns }: { gaps: RunLineage['gaps']; omittedColumns: number },
 ): Facets {
   const { executionId, environmentName, versionName, parent, message, steps = [], omittedSteps = 0 } = record;
   const facets: Facets = {
@@ -115,6 +148,11 @@ function renderRunFacets(
   if (omittedSteps > 0)
     errors.unshift({
       errorMessage: `The run has more lineage than is kept: that of ${omittedSteps} steps is left out.`,
+      task: record.runId,
+    });
+  if (omittedColumns > 0)
+    errors.unshift({
+      errorMessage: `The run has more lineage than an event has: ${omittedColumns} columns are left out.`,
       task: record.runId,
     });
   if (errors.length > 0)

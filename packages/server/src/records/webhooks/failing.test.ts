@@ -334,7 +334,7 @@ async function killServer({ account }: WebhookScene): Promise<void> {
   const about = { kind: 'webhook', leaseSeconds: 20, mostInterrupted: 10, now: clock.now() };
   const claims =
     ready.length > 0
-      ? await claimWork(read, ready, { ...about, isReady: true })
+      ? await claimWork(server.deps.database, ready, { ...about, isReady: true })
       : await claimDue(deps, { ...about, interruptedAtOnce: 10 });
   assert.equal(claims.length, 1);
   clock.advance(21);

@@ -31,7 +31,12 @@ export function listNamedRuns(reports: readonly Report[]): string[] {
     ...(pipelineRunId === workId ? [] : [pipelineRunId]),
     ...(childPipeline === undefined ? [] : [childPipeline.id]),
   ]);
-  return [...new Set(named)];
+  const traced = reports.flatMap((report) =>
+    report.type === 'progress'
+      ? (report.lineage ?? []).map(({ pipelineRunId }) => pipelineRunId).filter((id) => id !== report.workId)
+      : [],
+  );
+  return [...new Set([...named, ...traced])];
 }
 
 /** The works with steps in the reports, and the steps. */
@@ -73,7 +78,7 @@ export function judgeReports(
     } else if (report.type === 'tested' && row.kind !== 'test-execution') {
       refused('run-of-another-work', `The work ${workId} is a ${row.kind}, which has no tests.`);
     } else {
-      const after = report.type === 'progress' ? resolveRuns(report.steps, row, runs) : runs;
+      const after = report.type === 'progress' ? resolveRuns(report, row, runs) : runs;
       if (typeof after === 'string') {
         refused('run-of-another-work', after);
         continue;
@@ -115,7 +120,7 @@ function checkBounds(
 
 /** Returns the owners of runs after these steps, or a text with the reason to refuse the steps. */
 function resolveRuns(
-  steps: readonly Step[],
+  { steps, lineage = [] }: Pick<Extract<Report, { type: 'progress' }>, 'steps' | 'lineage'>,
   { work_id: workId, kind }: HeldRow,
   before: RunOwners,
 ): RunOwners | string {
@@ -131,6 +136,12 @@ function resolveRuns(
   const foreign = steps.find(
     ({ pipelineRunId }) => pipelineRunId !== workId && runs.get(pipelineRunId)?.executionId !== workId,
   );
+  const traced = lineage.find(({ pipelineRunId }) => {
+    const owner = runs.get(pipelineRunId);
+    return pipelineRunId !== workId && owner !== undefined && owner.executionId !== workId;
+  });
+  if (traced !== undefined)
+    return `pipelineRunId ${traced.pipelineRunId} of lineage is a run of another work.`;
   if (foreign === undefined) return runs;
   return `pipelineRunId ${foreign.pipelineRunId} is neither this work nor one of its child runs.`;
 }
