@@ -100,7 +100,7 @@ export function readCallName(sql: string): string | undefined {
 }
 
 /** The index of the parenthesis that closes the one at `open`, past texts and quoted names. */
-function findClosing(sql: string, open: number, opening = '('): number {
+export function findClosing(sql: string, open: number, opening = '('): number {
   const closing = opening === '(' ? ')' : ']';
   let depth = 0;
   for (let index = open; index < sql.length; index += 1) {

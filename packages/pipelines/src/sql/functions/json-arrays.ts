@@ -95,7 +95,10 @@ function splitText(call: FunctionCall): string {
   });
 }
 
-const construct = define(0, many, ({ args }) => `json_array(${args.join(', ')})`);
+const construct = define(0, many, ({ args }) => {
+  const values = args.map((each) => (isListLiteral(each) ? asJson(each) : each));
+  return `json_array(${values.join(', ')})`;
+});
 const size = ofArrays(1, 1, (call) =>
   bindOnce(
     [asJson(argumentAt(call, 0))],

@@ -11,14 +11,17 @@ import {
   many,
   refuseCall,
 } from './call.ts';
-import { asBigint, asText, bindOnce, readKnownType } from './expressions.ts';
+import { asBigint, asText, bindOnce, findClosing, readKnownType } from './expressions.ts';
 import { quoteText, readInteger, readText, requireInteger } from './literals.ts';
 
 /** A value as the text of its JSON, with the quotes of a text: a cast of a column would lose them. */
 export const writeJson = (sql: string) => `CAST(to_json(${sql}) AS VARCHAR)`;
 
-/** Any value as JSON: a text becomes a JSON text. */
+/** Any value as JSON: a text becomes a JSON text. DuckDB would give the elements of a list in brackets one type. */
 export function asJson(sql: string): string {
+  const text = sql.trim();
+  if (isListLiteral(text) && findClosing(text, 0, '[') === text.length - 1)
+    return `json_array(${text.slice(1, -1)})`;
   return readKnownType(sql) === 'JSON' ? sql : `to_json(${sql})`;
 }
 

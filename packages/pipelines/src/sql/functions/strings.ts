@@ -6,6 +6,7 @@ import {
   type FunctionEntry,
   type FunctionTable,
   many,
+  refuseCall,
   rename,
   type SourceDialect,
 } from './call.ts';
@@ -118,7 +119,9 @@ function takeToken({ args }: FunctionCall): string {
 }
 
 /** CHARINDEX(part, text [, start]): 1-based, 0 if it is not there. */
-function findPosition({ args: [part = '', text = '', start] }: FunctionCall): string {
+function findPosition({ name, args: [part = '', text = '', start] }: FunctionCall): string {
+  if (readKnownType(part) === 'BLOB' || readKnownType(text) === 'BLOB')
+    refuseCall(name, 'positions in binary values are not supported: compare the texts of TO_VARCHAR(x, HEX)');
   const [needle, value] = [asText(part), asText(text)];
   if (start === undefined || readInteger(start) === 1) return `strpos(${value}, ${needle})`;
   return bindOnce([needle, value, start], (bound, inside, at) => {
