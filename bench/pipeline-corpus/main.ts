@@ -90,7 +90,8 @@ await Promise.all(
 );
 results.sort((a, b) => (a.file < b.file ? -1 : 1));
 
-const share = (number: number) => `${number} = ${((100 * number) / Math.max(results.length, 1)).toFixed(1)} %`;
+const share = (number: number) =>
+  `${number} = ${((100 * number) / Math.max(results.length, 1)).toFixed(1)} %`;
 const succeeded = results.filter(({ trial }) => trial.status === 'SUCCESS');
 const known = results.filter(({ unknownTypes }) => unknownTypes.length === 0);
 const failed = results.filter(({ trial }) => trial.status !== 'SUCCESS');
@@ -102,7 +103,9 @@ const ranked = (keys: readonly string[]) => {
 const causes = ranked(failed.map(({ trial }) => describeCause(trial.message ?? '')));
 const missing = ranked(results.flatMap(({ unknownTypes }) => unknownTypes));
 
-console.log(`files ${corpus.files}, repositories ${corpus.repositories}, distinct pipelines ${results.length}`);
+console.log(
+  `files ${corpus.files}, repositories ${corpus.repositories}, distinct pipelines ${results.length}`,
+);
 console.log(`every type known ${share(known.length)}`);
 console.log(`readable ${share(results.filter(({ fault }) => fault === undefined).length)}`);
 console.log(`SUCCESS ${share(succeeded.length)}`);
@@ -111,5 +114,6 @@ console.log('\nfailures by cause');
 for (const [cause, number] of causes.slice(0, 30)) console.log(`${String(number).padStart(5)}  ${cause}`);
 console.log('\nmissing component types');
 for (const [type, number] of missing.slice(0, 30)) console.log(`${String(number).padStart(5)}  ${type}`);
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ causes, missing, results }, null, 1)}\n`);
+if (values.json !== undefined)
+  writeFileSync(values.json, `${JSON.stringify({ causes, missing, results }, null, 1)}\n`);
 process.exit(0);
