@@ -111,11 +111,14 @@ export async function attempt(input: AttemptInput): Promise<Attempt> {
   }
 }
 
+const flow = new Set(['start', 'end-success', 'end-failure', 'and', 'or', 'if']);
+
 function isEmpty(
   tables: Readonly<Record<string, unknown[][]>>,
   supplies: Supplies,
   steps: readonly Step[],
 ): boolean {
+  if (steps.every(({ componentType }) => flow.has(componentType))) return true;
   const made = Object.entries(tables).filter(([place]) => !place.startsWith('supplied '));
   if (made.length > 0) return made.every(([, [, ...rows]]) => rows.flat().every((value) => value === null));
   return supplies.tables.size > 0 && steps.every(({ rowCount = 0 }) => rowCount === 0);

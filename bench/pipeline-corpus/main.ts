@@ -83,8 +83,11 @@ const waiting = [...pipelines];
 const workers = Array.from({ length: atOnce }, createWorker);
 await Promise.all(
   workers.map(async (worker) => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      results.push(await worker.try(next));
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const result = await worker.try(next);
+      results.push(result);
+      console.error(`${results.length}/${pipelines.length} ${result.trial.status} ${result.file}`);
+    }
     worker.stop();
   }),
 );

@@ -114,7 +114,11 @@ function findPlace(message: string, name: string): string {
   const before = [...lines.matchAll(chain)]
     .map(([, schema = '']) => schema)
     .sort((x, y) => y.length - x.length);
-  return [...readNames(before[0] ?? ''), ...readNames(name)].map(quoteName).join('.');
+  const names = [...readNames(before[0] ?? ''), ...readNames(name)];
+  const [database = '', schema = ''] = names;
+  // As the warehouse has `database.schema.table`.
+  const placed = names.length === 3 ? [`${database}.${schema}`.toLowerCase(), ...names.slice(2)] : names;
+  return placed.map(quoteName).join('.');
 }
 
 interface Column {
@@ -201,14 +205,17 @@ function supplyColumn(message: string, { tables }: Supplies): boolean {
   const named = [...tables].filter(([place]) =>
     place.toLowerCase().endsWith(`"${(column.table ?? '').toLowerCase()}"`),
   );
-  let isAdded = false;
-  for (const [, columns] of named.length > 0 ? named : [...tables].slice(-1)) {
-    const isThere = [...columns.keys()].some((each) => each.toLowerCase() === column.name.toLowerCase());
-    if (isThere) continue;
-    columns.set(column.name, guessType(column.name));
-    isAdded = true;
+  const mentioned = [...tables].filter(([place]) =>
+    message.includes(quoteName(readNames(place).at(-1) ?? '')),
+  );
+  for (const chosen of [named, mentioned, [...tables].slice(-1), [...tables]]) {
+    const lacking = chosen.filter(
+      ([, columns]) => ![...columns.keys()].some((each) => each.toLowerCase() === column.name.toLowerCase()),
+    );
+    for (const [, columns] of lacking) columns.set(column.name, guessType(column.name));
+    if (lacking.length > 0) return true;
   }
-  return isAdded;
+  return false;
 }
 
 function supplyVariable(message: string, { variables, secrets }: Supplies): boolean {
@@ -222,10 +229,19 @@ function supplyVariable(message: string, { variables, secrets }: Supplies): bool
     /the variable "([^"]+)" is not declared|there is no variable "([^"]+)"/g,
   )) {
     if (variables.has(name)) continue;
-    variables.set(name, '1');
+    variables.set(name, guessValue(name));
     isAdded = true;
   }
   return isAdded;
+}
+
+/** Of a variable, by its name. */
+function guessValue(name: string): string {
+  const lower = name.toLowerCase();
+  if (/database|catalog|_db\b|^db/.test(lower)) return 'warehouse';
+  if (/schema/.test(lower)) return 'main';
+  if (/date|time/.test(lower)) return '2024-01-01';
+  return /table|name|path|bucket|url|email|env|file/.test(lower) ? 'supplied' : '1';
 }
 
 /** A text that cannot be converted: the next kind of texts. */
