@@ -22,6 +22,7 @@ const entries = /** @type {Record<string, string>} */ ({
   check: 'scripts/check.ts',
   generate: 'scripts/generate.ts',
   bench: 'bench/main.ts',
+  corpus: 'bench/pipeline-corpus/main.ts',
   fuzz: 'test/fuzz/main.ts',
   'fuzz-time': 'test/time-fuzz/main.ts',
   simulate: 'test/simulation/main.ts',

@@ -62,7 +62,9 @@ function withoutIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutIds);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).filter(([key]) => !leftOut.has(key));
-  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, withoutIds(each)]));
+  return Object.fromEntries(
+    members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, withoutIds(each)]),
+  );
 }
 
 const callParameters = ['orchestrationJob', 'transformationJob', 'pipelineName'];
@@ -85,23 +87,46 @@ function listUses(content: unknown): Pick<Read, 'types' | 'references'> {
 
 const withEndings = (name: string) => [name, `${name}.orch.yaml`, `${name}.tran.yaml`];
 
-/** The folder between the repository and the file in which most of its references are found. */
-function chooseRoot(path: string, references: readonly string[], has: (path: string) => boolean): string {
+/** The folder between the repository and the file from which most references are found, also those of children. */
+function chooseRoot(path: string, read: ReadonlyMap<string, Read>): string {
   const folders = posix.dirname(path) === '.' ? [] : posix.dirname(path).split('/');
-  const roots = folders.map((_, index) => folders.slice(0, index + 1).join('/'));
-  const count = (root: string) =>
-    references.filter((name) => withEndings(posix.join(root, name)).some(has)).length;
-  let best = '';
-  for (const root of roots) if (count(root) > count(best)) best = root;
-  return best;
+  const roots = ['', ...folders.map((_, index) => folders.slice(0, index + 1).join('/'))];
+  const counts = roots.map((root) => countMissing(path, root, read, new Set()));
+  return roots[counts.indexOf(Math.min(...counts))] ?? '';
+}
+
+function findChild(name: string, root: string, read: ReadonlyMap<string, Read>): string | undefined {
+  return withEndings(posix.join(root, name)).find((each) => read.has(each));
+}
+
+function countMissing(
+  path: string,
+  root: string,
+  read: ReadonlyMap<string, Read>,
+  seen: Set<string>,
+): number {
+  if (seen.has(path)) return 0;
+  seen.add(path);
+  let missing = 0;
+  for (const name of read.get(path)?.references ?? []) {
+    const child = findChild(name, root, read);
+    missing += child === undefined ? 1 : countMissing(child, root, read, seen);
+  }
+  return missing;
 }
 
 /** @param folder each folder in it is a repository */
-export function readCorpus(folder: string): { files: number; repositories: number; pipelines: CorpusPipeline[] } {
+export function readCorpus(folder: string): {
+  files: number;
+  repositories: number;
+  pipelines: CorpusPipeline[];
+} {
   const distinct = new Map<string, CorpusPipeline>();
   let files = 0;
   let repositories = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
     if (!entry.isDirectory()) continue;
     const repository = entry.name;
     const paths = new Set(listFiles(join(folder, repository)));
@@ -113,13 +138,13 @@ export function readCorpus(folder: string): { files: number; repositories: numbe
       }
     files += read.size;
     repositories += read.size > 0 ? 1 : 0;
-    for (const [path, { digest, references, fault }] of read) {
+    for (const [path, { digest, fault }] of read) {
       const copy = distinct.get(digest);
       if (copy !== undefined) {
         distinct.set(digest, { ...copy, copies: copy.copies + 1 });
         continue;
       }
-      const root = chooseRoot(path, references, (each) => paths.has(each));
+      const root = chooseRoot(path, read);
       const unknown = new Set<string>();
       addUnknownTypes(path, root, read, unknown, new Set());
       distinct.set(digest, {
@@ -148,7 +173,7 @@ function addUnknownTypes(
   const found = read.get(path);
   for (const type of found?.types ?? []) if (findDefinition(type) === undefined) unknown.add(type);
   for (const name of found?.references ?? []) {
-    const child = withEndings(posix.join(root, name)).find((each) => read.has(each));
+    const child = findChild(name, root, read);
     if (child !== undefined) addUnknownTypes(child, root, read, unknown, seen);
   }
 }

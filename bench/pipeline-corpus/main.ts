@@ -83,14 +83,18 @@ const waiting = [...pipelines];
 const workers = Array.from({ length: atOnce }, createWorker);
 await Promise.all(
   workers.map(async (worker) => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      results.push(await worker.try(next));
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const result = await worker.try(next);
+      results.push(result);
+      console.error(`${results.length}/${pipelines.length} ${result.trial.status} ${result.file}`);
+    }
     worker.stop();
   }),
 );
 results.sort((a, b) => (a.file < b.file ? -1 : 1));
 
-const share = (number: number) => `${number} = ${((100 * number) / Math.max(results.length, 1)).toFixed(1)} %`;
+const share = (number: number) =>
+  `${number} = ${((100 * number) / Math.max(results.length, 1)).toFixed(1)} %`;
 const succeeded = results.filter(({ trial }) => trial.status === 'SUCCESS');
 const known = results.filter(({ unknownTypes }) => unknownTypes.length === 0);
 const failed = results.filter(({ trial }) => trial.status !== 'SUCCESS');
@@ -102,7 +106,9 @@ const ranked = (keys: readonly string[]) => {
 const causes = ranked(failed.map(({ trial }) => describeCause(trial.message ?? '')));
 const missing = ranked(results.flatMap(({ unknownTypes }) => unknownTypes));
 
-console.log(`files ${corpus.files}, repositories ${corpus.repositories}, distinct pipelines ${results.length}`);
+console.log(
+  `files ${corpus.files}, repositories ${corpus.repositories}, distinct pipelines ${results.length}`,
+);
 console.log(`every type known ${share(known.length)}`);
 console.log(`readable ${share(results.filter(({ fault }) => fault === undefined).length)}`);
 console.log(`SUCCESS ${share(succeeded.length)}`);
@@ -111,5 +117,6 @@ console.log('\nfailures by cause');
 for (const [cause, number] of causes.slice(0, 30)) console.log(`${String(number).padStart(5)}  ${cause}`);
 console.log('\nmissing component types');
 for (const [type, number] of missing.slice(0, 30)) console.log(`${String(number).padStart(5)}  ${type}`);
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ causes, missing, results }, null, 1)}\n`);
+if (values.json !== undefined)
+  writeFileSync(values.json, `${JSON.stringify({ causes, missing, results }, null, 1)}\n`);
 process.exit(0);

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { createScriptsFixture, place } from '../../packages/agent/src/scripts/script-fixture.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import { type CorpusPipeline, listFiles } from './corpus.ts';
+import { renderProfile } from './profiles.ts';
 import { createSupplies, renderSupplies, supply } from './supply.ts';
 
 export interface TrialRequest {
@@ -16,15 +17,23 @@ export interface TrialRequest {
 export interface Trial extends Omit<Attempt, 'steps'> {
   readonly attempts: number;
   readonly supplied: readonly string[];
-  readonly steps: readonly { name: string; componentType: string; status: string; rowCount?: number; sql?: string }[];
+  readonly steps: readonly {
+    name: string;
+    componentType: string;
+    status: string;
+    rowCount?: number;
+    sql?: string;
+  }[];
 }
 
 /** Each one supplies something. */
 const mostAttempts = 150;
 
 const scripts = createScriptsFixture();
-const runScript = (job: Parameters<typeof scripts.scripts.run>[0], events: Parameters<typeof scripts.scripts.run>[2]) =>
-  scripts.scripts.run(job, place, events, AbortSignal.timeout(20_000));
+const runScript = (
+  job: Parameters<typeof scripts.scripts.run>[0],
+  events: Parameters<typeof scripts.scripts.run>[2],
+) => scripts.scripts.run(job, place, events, AbortSignal.timeout(20_000));
 
 const columnsByRoot = new Map<string, Map<string, string[]>>();
 
@@ -34,7 +43,9 @@ function readColumns(root: string, files: readonly string[]): Map<string, string
   if (known !== undefined) return known;
   const columns = new Map<string, string[]>();
   for (const path of files.filter((each) => each.endsWith('.tran.yaml'))) {
-    let content: { pipeline?: { components?: Record<string, { parameters?: Record<string, unknown> }> } } | null;
+    let content: {
+      pipeline?: { components?: Record<string, { parameters?: Record<string, unknown> }> };
+    } | null;
     try {
       content = parse(readFileSync(join(root, path), 'utf8'));
     } catch {
@@ -57,6 +68,10 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
   const files = listFiles(root);
   const columns = readColumns(root, files);
   const supplies = createSupplies();
+  const repository = {
+    columnsOf: (table: string) => columns.get(table.toLowerCase()) ?? [],
+    renderProfile: (name: string) => renderProfile(name, root, files),
+  };
   let last: Attempt | undefined;
   let attempts = 0;
   while (attempts < mostAttempts) {
@@ -72,8 +87,7 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
       }),
     );
     if (last.status === 'SUCCESS') break;
-    const columnsOf = (table: string) => columns.get(table.toLowerCase()) ?? [];
-    if (!supply(last.message ?? '', supplies, columnsOf)) break;
+    if (!supply(last.message ?? '', supplies, repository)) break;
   }
   if (last === undefined) throw new Error('no attempt was made');
   const steps = last.steps.map(({ name, componentType, status, rowCount, sql }) => ({
@@ -83,7 +97,12 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
     ...(rowCount === undefined ? {} : { rowCount }),
     ...(sql === undefined ? {} : { sql }),
   }));
-  return { ...last, steps, attempts, supplied: [...renderSupplies(supplies, seed), ...supplies.variables.keys()] };
+  return {
+    ...last,
+    steps,
+    attempts,
+    supplied: [...renderSupplies(supplies, seed), ...supplies.variables.keys()],
+  };
 }
 
 process.on('message', (request: TrialRequest) => {

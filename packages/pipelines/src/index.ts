@@ -215,15 +215,6 @@ export {
   rulesFilePaths,
 } from './rules/rule-settings.ts';
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
-export { listTypeQuestions, readNodes, type TypeQuestion } from './sql/variant-questions.ts';
-export {
-  findVariantUses,
-  isTextType,
-  isVariantType,
-  writeLandingRows,
-  writeUses,
-  type VariantUse,
-} from './sql/variant-uses.ts';
 export {
   type Conversion,
   type Dialect,
@@ -257,4 +248,13 @@ export {
   tokenize,
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
+export { listTypeQuestions, readNodes, type TypeQuestion } from './sql/variant-questions.ts';
+export {
+  findVariantUses,
+  isTextType,
+  isVariantType,
+  type VariantUse,
+  writeLandingRows,
+  writeUses,
+} from './sql/variant-uses.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';

@@ -116,6 +116,29 @@ describe('lengths of texts', () => {
     await snowflake.rows("insert into grown values (2, 'cd', 'abc', repeat('x', 100))");
   });
 
+  it('hold for tables that are made of a query', async () => {
+    await snowflake.rows(`create table made (code varchar(2), free varchar, n int) as select 'ab', repeat('x', 9), 1;
+      create or replace temp table brief as select 'abc'::varchar(3) as code, cast('x' as char(1)) flag, 'y' as free`);
+    for (const script of [
+      "insert into made values ('abc', 'x', 1)",
+      "insert into brief values ('abcd', 'x', 'y')",
+      "update brief set flag = 'xy'",
+      "create table longer (code varchar(2)) as select 'abc'",
+    ])
+      assert.match(
+        await readRefusal(snowflake, script),
+        /and the column is (?:VARCHAR\([23]\)|CHAR\(1\))/,
+        script,
+      );
+    await snowflake.rows("insert into made values ('cd', repeat('x', 99), 2)");
+    assert.deepEqual(await snowflake.rows('select code, n from made order by n'), [
+      ['ab', 1],
+      ['cd', 2],
+    ]);
+    const place = "select database_name from duckdb_tables() where table_name = 'brief'";
+    assert.deepEqual(await snowflake.rows(place), [['temp']]);
+  });
+
   it('can be changed, and the rest of the table stays', async () => {
     await snowflake.rows(`create table parts (id int autoincrement, name varchar(2) not null, note varchar(1) default 'n');
       insert into parts (name) values ('ab'); create index parts_by_id on parts (id);

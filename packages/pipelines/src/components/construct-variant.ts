@@ -24,7 +24,8 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const members = readMapping(parameters, 'columnMappings').map(
-      ([column, key]) => `${dialect.literal(`${JSON.stringify(key)}:`)} || CAST(to_json(${dialect.name(column)}) AS VARCHAR)`,
+      ([column, key]) =>
+        `${dialect.literal(`${JSON.stringify(key)}:`)} || CAST(to_json(${dialect.name(column)}) AS VARCHAR)`,
     );
     if (members.length === 0) throw new ParameterError('"columnMappings" is empty: map a column');
     const slot = parameters.text('outputSlot');

@@ -28,13 +28,12 @@ parameters:
       const column = readCellText(row, 0);
       if (replaced.has(column.toLowerCase()))
         throw new ParameterError(`"conversions" has two rows for "${column}": remove one`);
-      const type = dialect.type({
-        type: readCellText(row, 1),
-        size: readCellText(row, 2),
-        precision: readCellText(row, 3),
-      });
-      const name = dialect.name(column);
-      replaced.set(column.toLowerCase(), { name: column, sql: dialect.cast(name, type, false) });
+      const size = readCellText(row, 2).trim();
+      const type = dialect.type({ type: readCellText(row, 1), size, precision: readCellText(row, 3) });
+      const cast = dialect.cast(dialect.name(column), type, false);
+      // DuckDB knows no lengths of texts, and a cast of the vendors cuts.
+      const isCut = type === 'VARCHAR' && /^\d{1,9}$/.test(size);
+      replaced.set(column.toLowerCase(), { name: column, sql: isCut ? `left(${cast}, ${size})` : cast });
     }
     if (replaced.size === 0) throw new ParameterError('"conversions" is empty: add a column');
     return {

@@ -186,7 +186,9 @@ function renderColumn(
     type,
     ...(preset.trim() === '' ? [] : [`DEFAULT ${renderDefault(preset.trim(), type, dialect)}`]),
     ...(notNull || isKey ? ['NOT NULL'] : []),
-  ].join(' ');
+  ]
+    .join(' ')
+    .concat(dialect.lengthCheck(name, columnType));
 }
 
 /**

@@ -108,6 +108,10 @@ function readMerge(parameters: Parameters, table: string, dialect: Dialect): Mer
     throw new ParameterError(
       'it changes nothing: add a rule to "whenMatched" or set "includeNotMatched" to Yes',
     );
+  if (rules.length === 0 && updates.length > 0)
+    throw new ParameterError(
+      '"updateMapping" updates nothing, because "whenMatched" has no rule: add ["true", "Update"], or empty the mapping',
+    );
   const target = dialect.name(parameters.optionalText('targetAlias') ?? 'target');
   const source = dialect.name(parameters.optionalText('sourceAlias') ?? 'input');
   return { table, target, source, condition: conditions.join(' AND '), rules, updates, inserts };

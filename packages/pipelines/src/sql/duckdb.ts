@@ -15,10 +15,11 @@ import {
 import { renderMergeCheck } from './dialect/merge-check.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { shapeRows } from './duckdb-shapes.ts';
-import { translateCast } from './functions/index.ts';
+import { readTextLength, translateCast } from './functions/index.ts';
 import { translateType } from './functions/types.ts';
 import { createUserSql } from './rewriter.ts';
-import { placeSchema, type SqlRules } from './tokens/names.ts';
+import { writeLengthCheck } from './statements/text-lengths.ts';
+import { placeSchema, type SqlRules, vendorOf } from './tokens/names.ts';
 
 function refuseNul(text: string): string {
   if (text.includes('\0')) throw new SqlError('a name or a value contains a NUL character: remove it');
@@ -282,6 +283,12 @@ export const createDuckdb = (rules: SqlRules): Dialect => ({
   ignoresAccess: rules.ignoresAccess ?? false,
   table: (reference) => renderTable(reference, rules),
   makeSchema: (reference) => makeSchema(reference, rules),
+  lengthCheck(column, { type: word, size }) {
+    const written = word.trim().toUpperCase();
+    const vendor = vendorOf(rules);
+    const length = readTextLength(written, isEmpty(size) ? [] : [size.trim()], vendor, 'column');
+    return length === undefined ? '' : writeLengthCheck(column, written, length, vendor);
+  },
   replaceTable(reference, query) {
     const create = `${creations.replace} ${renderTable(reference, rules)} AS\n${query}`;
     const statements = [...makeSchema(reference, rules), create];

@@ -94,6 +94,7 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
       return typeof value === 'string' ? literal(value) : String(value);
     },
     type: (column: ColumnType) => postgresType(column),
+    lengthCheck: () => '',
     cast(sql, type, isTolerant) {
       if (isTolerant) refuseFiles();
       return `CAST(${sql} AS ${type})`;

@@ -66,10 +66,19 @@ function listCasts(plan: unknown): CastUse[] {
     if (typeof value !== 'object' || value === null) continue;
     const node = value as PlanNode;
     if (node.expression_class === 'BOUND_CAST') casts.push({ node, parent });
+    if (node.expression_class === 'BOUND_AGGREGATE') refuseExtreme(node);
     const isParent = node.expression_class !== undefined || node.comparison !== undefined;
     for (const each of Object.values(value)) waiting.push({ value: each, parent: isParent ? node : parent });
   }
   return casts;
+}
+
+/** Whether numbers or texts are compared is known only to the values. @throws SqlError */
+function refuseExtreme({ name = '', return_type }: PlanNode): void {
+  if ((name === 'max' || name === 'min') && isVariant(return_type))
+    throw new SqlError(
+      `${name.toUpperCase()} of a semi-structured value needs its type: add a cast, such as ::number`,
+    );
 }
 
 const advice = 'cast it where it is used, as in value::varchar';

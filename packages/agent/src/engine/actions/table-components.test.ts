@@ -66,6 +66,24 @@ describe('create-table', () => {
     ]);
   });
 
+  it('refuses texts that are longer than their column', async () => {
+    const outcome = await run('create-table', {
+      createReplace: 'Replace',
+      ...place,
+      newTableName: 't',
+      columns: [
+        ['code', 'VARCHAR', '3', '', '', 'No', 'No', ''],
+        ['free', 'VARCHAR', '', '', '', 'No', 'No', ''],
+      ],
+    });
+    assert.equal(outcome, 'SUCCESS: ');
+    await fixture.connection.run("INSERT INTO t VALUES ('abc', repeat('x', 1000))");
+    await assert.rejects(
+      fixture.connection.run("INSERT INTO t (code) VALUES ('abcd')"),
+      /4 characters, and the column is VARCHAR\(3\)/,
+    );
+  });
+
   it('has defaults that are expressions', async () => {
     await fixture.connection.run('CREATE SEQUENCE ids START WITH 5');
     const row = (name: string, type: string, preset: string) => [name, type, '', '', preset, 'No', 'No', ''];

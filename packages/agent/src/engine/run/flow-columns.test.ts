@@ -179,4 +179,13 @@ describe('pivots', () => {
       ['b', '[ 20 ]'],
     ]);
   });
+
+  it('cuts a text that is converted to a shorter one, as a cast of Snowflake does', async () => {
+    await flow.sql("create table long_texts as select 'abcdef' as a, 123456 as b");
+    const conversions = [
+      ['a', 'VARCHAR', '3', ''],
+      ['b', 'VARCHAR', '', ''],
+    ];
+    assert.deepEqual(await flow.apply('convert-type', 'long_texts', { conversions }), [['abc', '123456']]);
+  });
 });

@@ -109,4 +109,12 @@ describe('table-update', () => {
       /it changes nothing/,
     );
   });
+
+  it('refuses a mapping of updates without a rule, which would update nothing', async () => {
+    assert.match(
+      await flow.failureOf(merge({ whenMatched: [] })),
+      /"updateMapping" updates nothing, because "whenMatched" has no rule: add \["true", "Update"\]/,
+    );
+    assert.equal((await customers()).length, 3);
+  });
 });

@@ -175,6 +175,8 @@ export interface Dialect {
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */
   type(column: ColumnType): string;
+  /** What follows the type of a column of CREATE TABLE so that longer texts are refused, with a blank before it. */
+  lengthCheck(name: string, column: ColumnType): string;
   /**
    * A value as a type that `type` gave. Texts may be dates and times in the formats that the vendor's
    * warehouse recognizes. `isTolerant`: NULL instead of an error.

@@ -11,6 +11,7 @@ import {
   type Group,
   hasWords,
   isGroup,
+  isName,
   isSymbol,
   isWord,
   type Node,
@@ -27,7 +28,7 @@ import {
   type StatementSql,
 } from './statement-sql.ts';
 import { listTableCopy, refuseEarlierState } from './table-copies.ts';
-import { renderLengthCheck } from './text-lengths.ts';
+import { listAddedChecks, renderLengthCheck } from './text-lengths.ts';
 
 const kind = 'CREATE TABLE';
 
@@ -73,11 +74,46 @@ export function renderCreateTable(
   if (isWord(rest[0], 'AS')) {
     const query = frame.render.query(rest.slice(1), frame);
     const sql = `${head}${body.sql}${renderAs(query, rest, definitions, columns, frame)}`;
-    return { sql, kind, ...declareAfter(columns, frame) };
+    const parts = definitions === undefined ? listCastItems(rest) : splitByComma(definitions.nodes);
+    return { sql, kind, ...checkLengths(parts, columns, frame), ...declareAfter(columns, frame) };
   }
   const list = definitions === undefined ? '' : `${gap}${renderColumns(definitions, columns, frame)}`;
   body.keep(nodes.length - body.at);
   return { sql: `${head}${list}${body.sql}`, kind, ...declareAfter(columns, frame) };
+}
+
+/** The lengths of the texts of a table that is made of a query. */
+function checkLengths(
+  parts: readonly (readonly Node[])[],
+  { table, temporary, ifNotExists }: TableColumns,
+  frame: Frame,
+): Pick<StatementSql, 'listed'> {
+  const checks = parts.map((part) => renderLengthCheck(part, frame)).filter((check) => check !== '');
+  if (checks.length === 0) return {};
+  if (ifNotExists) {
+    frame.notes.add('with IF NOT EXISTS, the lengths of the texts of CREATE TABLE … AS are not checked here');
+    return {};
+  }
+  return { listed: listAddedChecks({ ...table, place: findPlace(table, temporary).place }, checks) };
+}
+
+/** The names and types of `x::VARCHAR(5) AS a` and `CAST(x AS VARCHAR(5)) a` in the list of the one SELECT. */
+function listCastItems(as: readonly Node[]): Node[][] {
+  const end = as.findIndex((node) => isWord(node, 'FROM'));
+  const isOne = isWord(as[1], 'SELECT') && !as.some((node) => isWord(node, 'UNION', 'INTERSECT', 'EXCEPT'));
+  const items = isOne ? splitByComma(as.slice(2, end < 0 ? as.length : end)) : [];
+  return items.flatMap((item) => {
+    const name = item.at(-1);
+    const value = isWord(item.at(-2), 'AS') ? item.slice(0, -2) : item.slice(0, -1);
+    if (!isName(name) || value.length < 2) return [];
+    const cast = value.findLastIndex((node) => isSymbol(node, '::'));
+    const group = value[1];
+    const isCall = value.length === 2 && isWord(value[0], 'CAST', 'TRY_CAST') && isGroup(group);
+    const inner = isCall ? group.nodes : value;
+    const type = isCall ? inner.findLastIndex((node) => isWord(node, 'AS')) : cast;
+    const isType = type > 0 && inner.slice(type + 1).every((node) => node.kind === 'word' || isGroup(node));
+    return isType ? [[name, ...inner.slice(type + 1)]] : [];
+  });
 }
 
 /** A table that is there already keeps its own keys. */

@@ -3,7 +3,7 @@
  * is wrong. DuckDB does not change the type of a column with a CHECK: then the table is made again.
  */
 
-import { readTextLength } from '../functions/index.ts';
+import { readTextLength, type SourceDialect } from '../functions/index.ts';
 import type { Frame } from '../rewrite/frame.ts';
 import { readType } from '../rewrite/sql-types.ts';
 import { vendorOf } from '../tokens/names.ts';
@@ -23,11 +23,16 @@ export function renderLengthCheck(part: readonly Node[], frame: Frame): string {
   const dialect = vendorOf(frame.script.names);
   const length = type === undefined ? undefined : readTextLength(type.name, type.args, dialect, 'column');
   if (type === undefined || length === undefined) return '';
-  const column = quoteName(name.text);
+  return writeLengthCheck(name.text, type.name, length, dialect);
+}
+
+/** @param type as it was written, without its length */
+export function writeLengthCheck(name: string, type: string, length: number, dialect: SourceDialect): string {
+  const column = quoteName(name);
   // Redshift counts bytes, and does not count blanks at the end.
   const [unit, count] =
     dialect === 'redshift' ? ['bytes', `strlen(rtrim(${column}))`] : ['characters', `length(${column})`];
-  const fault = `${count} || ' ${unit}${mark}${type.name}(${length})'`;
+  const fault = `${count} || ' ${unit}${mark}${type}(${length})'`;
   return ` CHECK (CASE WHEN ${count} > ${length} THEN error(${fault}) ELSE true END)`;
 }
 
