@@ -51,6 +51,40 @@ export const insertWork = insertStatement('server_work', {
   due_at: 'timestamptz?',
 });
 
+const hold = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_id: 'uuid',
+      kind: 'text',
+      lease_until: 'timestamptz',
+      now: 'timestamptz',
+    },
+    row: heldRow,
+  },
+  `
+  insert into server_work as w (account_id, work_id, kind, lease_until, epoch, attempts, touched_at)
+  values ($account_id, $work_id, $kind, $lease_until, 1, 1, $now)
+  on conflict on constraint server_work_key do update set epoch = w.epoch + 1, lease_until = excluded.lease_until,
+    touched_at = excluded.touched_at
+  where w.lease_until <= $now
+  returning w.account_id, w.work_id, w.epoch, w.attempts, w.interruptions`,
+);
+
+/**
+ * Holds work that a request does itself and ends by `removeWork`: no worker takes it over, but others can hold it when the lease has
+ * ended. Give it to `leases` after the commit. @returns undefined if it is held
+ */
+export async function holdWork(
+  tx: Transaction,
+  work: { account_id: string; work_id: string; kind: string },
+  { now, seconds }: { now: Date; seconds: number },
+): Promise<HeldWork | undefined> {
+  const { account_id, work_id, kind } = work;
+  const lease_until = addSeconds(now, seconds);
+  return (await tx.query(hold, { account_id, work_id, kind, lease_until, now }))[0];
+}
+
 const isHeld = 'account_id = $account_id and work_id = $work_id and epoch = $epoch';
 const pickKey = ({ account_id, work_id, epoch }: HeldKey): HeldKey => ({ account_id, work_id, epoch });
 
