@@ -4,8 +4,8 @@
  * Terminology
  *   subject  the row that the work is about: a mail, a delivery rule. Its id is that of the work, and its deletion
  *            deletes the work
- *   lease    a server holds the work until `lease_until`, unless it extends that. Then another one may take it
- *   epoch    counts the leases. Who does not have the last one may not write a result
+ *   lease    the server holds the work until `lease_until`, and may extend that. After it, another server may take the work
+ *   epoch    counts the leases. Only the holder of the latest one may write a result
  *   wake     makes work due. If it comes while the work is held, the work is due again after the lease
  *
  * A transaction locks the subject first, then the work; claims lock only the work. Otherwise two of them can wait for
@@ -209,7 +209,7 @@ export function extendLeases(
 
 /** Clocks of servers may differ by this. */
 const clockDifferenceSeconds = 60;
-/** A server that lives extends its lease before. */
+/** A live server extends its lease within this time. */
 const graceSeconds = 20;
 
 const hasten = statement(

@@ -1,4 +1,4 @@
-/** The table `webhook`, as far as its owner sees it. What delivery changes is in courier.store.ts. */
+/** The table `webhook`, as far as its owner sees it. What delivery changes is in delivery-queue.store.ts. */
 import type { Webhook, WebhookFormat } from '@headgate/contract';
 import { webhooksPerAccount } from '@headgate/contract';
 import {
