@@ -1288,11 +1288,10 @@ create table repository_write (
   actor_kind text not null,
   request_id uuid,
   begun_at timestamp with time zone not null,
-  lease_until timestamp with time zone not null,
+  lease_until timestamp with time zone,
   constraint repository_write_key PRIMARY KEY (account_id, project_id, write_id),
   constraint repository_write_repository FOREIGN KEY (account_id, project_id) REFERENCES repository(account_id, project_id) ON DELETE CASCADE
 );
-CREATE INDEX repository_write_due ON public.repository_write USING btree (lease_until);
 
 create table role_grant (
   account_id uuid not null,

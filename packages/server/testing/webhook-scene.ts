@@ -1,6 +1,6 @@
-/** An account with a webhook, its receiver, and a courier that sends when the test says so. */
+/** An account with a webhook, its receiver, and a queue that sends when the test says so. */
 import type { Page, Webhook, WebhookDelivery } from '@headgate/contract';
-import { type Courier, createCourier } from '../src/records/webhooks/webhook.work.ts';
+import { createDeliveryQueue, type DeliveryQueue } from '../src/records/webhooks/webhook.work.ts';
 import type { Account } from './account.ts';
 import type { Client } from './client.ts';
 import type { TestServer } from './open-server.ts';
@@ -23,12 +23,12 @@ export interface WebhookScene {
   deliveries(query?: string): Promise<WebhookDelivery[]>;
 }
 
-const couriers = new WeakMap<TestServer, Courier>();
+const queues = new WeakMap<TestServer, DeliveryQueue>();
 
-export function getCourier(server: TestServer): Courier {
-  const courier = couriers.get(server) ?? createCourier(server.deps);
-  couriers.set(server, courier);
-  return courier;
+export function getDeliveryQueue(server: TestServer): DeliveryQueue {
+  const queue = queues.get(server) ?? createDeliveryQueue(server.deps);
+  queues.set(server, queue);
+  return queue;
 }
 
 export const subjectsOf = (received: readonly ReceivedDelivery[]) =>
@@ -70,7 +70,7 @@ export async function createWebhookScene(
       if (answer.status !== 201) throw new Error(answer.text);
       return name;
     },
-    send: () => getCourier(server).sendDue(account.accountId),
+    send: () => getDeliveryQueue(server).sendDue(account.accountId),
     subjects: () => subjectsOf(receiver.received),
     read: async () => (await admin.get<Webhook>(path)).body,
     deliveries: async (query = '') =>

@@ -15,11 +15,12 @@ import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
 import { createMigrationScene, loopbackHosts } from '../../../testing/migration-scene.ts';
 import { smallPipeline, type TestProject } from '../../../testing/project.ts';
 import { startTestServer } from '../../../testing/server.ts';
+import { doDueWork } from '../../../testing/server-work.ts';
 import { createPlaces } from '../../kernel/work/places.ts';
 import { createServerWorker } from '../../kernel/work/server-worker.ts';
 import type { RefChange } from '../hosted-repositories/index.ts';
 import { recordWrite } from '../hosted-repositories/recorded-write.ts';
-import { createUnfinishedWritesJob } from '../hosted-repositories/unfinished-writes.ts';
+import { createRepositoryWriteWork } from '../hosted-repositories/repository-write.work.ts';
 import type { RepositoryUse } from '../repositories/index.ts';
 import { createDeliveryWork } from './git-delivery.work.ts';
 
@@ -157,7 +158,7 @@ test('a hosted branch is published with the rights of the pusher of its commit, 
   assert.match(rule?.problem ?? '', /deleted, deactivated or has expired/);
   // A server that ends the write of another one wakes only branches that are where the write put them.
   await leaveWrite(project, changes, -10);
-  await createUnfinishedWritesJob(server.deps).run(async () => undefined);
+  await doDueWork(server.deps, createRepositoryWriteWork(server.deps));
   assert.deepEqual(await readPushers(project), [null]);
 });
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../kernel/clock.ts';
+import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { createEventSource } from '../../kernel/database/events.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
@@ -84,12 +84,13 @@ export interface HostedRepositories {
   moveDropped(at: HostedPlace): Promise<void>;
 }
 
-export const writeLeaseMilliseconds = 120_000;
-/** Git ends before the lease does, the wait for its turn included: after it, another server ends the write. */
+/** When a write that has not ended is unfinished: its server has died. */
+export const unfinishedAfterSeconds = 120;
+/** Git ends before that, the wait for its turn included. */
 const moveMilliseconds = 100_000;
 const pollMilliseconds = 100;
 
-/** The lease counts from before its transaction, which may have waited for a lock. */
+/** Counts from before the transaction, which may have waited for a lock. */
 function limitMove(began: number): AbortSignal {
   return AbortSignal.timeout(Math.max(0, Math.round(moveMilliseconds - (performance.now() - began))));
 }
@@ -154,7 +155,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
         moves: JSON.stringify(changes),
         actor_kind: source.actorKind,
         request_id: requestId,
-        lease_until: new Date(now.getTime() + writeLeaseMilliseconds),
+        unfinished_at: addSeconds(now, unfinishedAfterSeconds),
       });
     });
     if (begun?.is_begun === true) return writeId;

@@ -1,6 +1,14 @@
-import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { guardTypes } from '../../kernel/security/guarded-read.ts';
 import type { Standing } from '../../kernel/security/permissions.ts';
+import { type HeldWork, isHeldWork, LeaseLost } from '../../kernel/work/server-work.ts';
 
 /** A change of one ref, by its full name. Null: it was not there, or is deleted. */
 export interface RefChange {
@@ -66,7 +74,13 @@ export async function lockForWrites(
   return row;
 }
 
-/** Begins a write if the caller still may, and no migration is in progress. */
+/** Of the work that ends a write whose server died. */
+export const writeKind = 'repository-write';
+
+/**
+ * Begins a write if the caller still may, and no migration is in progress. If its row is still there at `unfinished_at`, servers
+ * have to end it.
+ */
 export const beginWrite = statement(
   {
     parameters: {
@@ -76,7 +90,7 @@ export const beginWrite = statement(
       moves: 'jsonb',
       actor_kind: 'text',
       request_id: 'uuid?',
-      lease_until: 'timestamptz',
+      unfinished_at: 'timestamptz',
     },
     row: { standing: typed<Standing>('text'), migration_id: 'uuid?', is_begun: 'boolean' },
   },
@@ -87,10 +101,13 @@ export const beginWrite = statement(
     select migration_id from repository_migration
     where account_id = $account_id and project_id = $project_id and status = 'IN_PROGRESS'
   ), begun as (
-    insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, request_id, begun_at, lease_until)
-    select $account_id, $project_id, $write_id, $moves, $principal_id, $actor_kind, $request_id, $now, $lease_until
+    insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, request_id, begun_at)
+    select $account_id, $project_id, $write_id, $moves, $principal_id, $actor_kind, $request_id, $now
     from caller where standing = 'permitted' and not exists (select from running)
-    returning true
+    returning account_id, write_id
+  ), scheduled as (
+    insert into server_work (account_id, work_id, kind, due_at)
+    select account_id, write_id, '${writeKind}', $unfinished_at from begun
   )
   select standing, (select migration_id from running) as migration_id, exists (select from begun) as is_begun
   from caller`,
@@ -158,42 +175,28 @@ export function wakeDeliveryRules(
   });
 }
 
-export interface UnfinishedWrite {
-  account_id: string;
-  project_id: string;
-  write_id: string;
-  moves: readonly RefChange[];
-  actor_id: string;
-  actor_kind: 'credential' | 'user';
-  request_id: string | null;
-}
+const unfinishedRow = {
+  project_id: 'uuid',
+  moves: typed<readonly RefChange[]>('jsonb'),
+  actor_id: 'uuid',
+  actor_kind: typed<'credential' | 'user'>('text'),
+  request_id: 'uuid?',
+} satisfies ColumnTypes;
+export type UnfinishedWrite = RowOf<typeof unfinishedRow>;
 
-const claimUnfinished = statement(
-  {
-    parameters: { now: 'timestamptz', lease_until: 'timestamptz', most: 'bigint' },
-    row: {
-      account_id: 'uuid',
-      project_id: 'uuid',
-      write_id: 'uuid',
-      moves: typed<readonly RefChange[]>('jsonb'),
-      actor_id: 'uuid',
-      actor_kind: typed<'credential' | 'user'>('text'),
-      request_id: 'uuid?',
-    },
-    alone: true,
-  },
+const selectUnfinished = statement(
+  { parameters: { account_id: 'uuid', write_id: 'uuid', epoch: 'bigint' }, row: unfinishedRow },
   `
-  update repository_write w set lease_until = $lease_until
-  where w.ctid = any (array(
-    select ctid from repository_write where lease_until < $now order by lease_until limit $most for update skip locked))
-  returning w.account_id, w.project_id, w.write_id, w.moves, w.actor_id, w.actor_kind, w.request_id`,
+  select w.project_id, w.moves, w.actor_id, w.actor_kind, w.request_id from repository_write w
+  where w.account_id = $account_id and w.write_id = $write_id and ${isHeldWork('w', 'write_id')}`,
 );
 
-export function claimUnfinishedWrites(
-  read: Read,
-  claim: { now: Date; leaseUntil: Date; most: number },
-): Promise<UnfinishedWrite[]> {
-  return read(claimUnfinished, { now: claim.now, lease_until: claim.leaseUntil, most: claim.most });
+/** @throws LeaseLost */
+export async function readUnfinishedWrite(read: Read, held: HeldWork): Promise<UnfinishedWrite> {
+  const { account_id, work_id: write_id, epoch } = held;
+  const [row] = await read(selectUnfinished, { account_id, write_id, epoch });
+  if (row === undefined) throw new LeaseLost();
+  return row;
 }
 
 const selectHasWrites = statement(

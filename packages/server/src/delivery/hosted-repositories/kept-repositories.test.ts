@@ -17,18 +17,19 @@ import {
 import type { TestServer } from '../../../testing/open-server.ts';
 import { makeObject, makePack } from '../../../testing/raw-push.ts';
 import { startTestServer } from '../../../testing/server.ts';
+import { doDueWork } from '../../../testing/server-work.ts';
 import { waitUntil } from '../../../testing/waiting.ts';
 import { removeLeftObjects } from '../git/index.ts';
 import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
-import { writeLeaseMilliseconds } from './hosted-repositories.ts';
+import { unfinishedAfterSeconds } from './hosted-repositories.ts';
 import { withIdleLimit } from './idle-limit.ts';
 import { hostedRepositories } from './index.ts';
+import { createRepositoryWriteWork } from './repository-write.work.ts';
 
 const server = await startTestServer();
 const base = await server.listen();
 const git = await makeUserGit();
 const daySeconds = 86_400;
-const leaseSeconds = writeLeaseMilliseconds / 1_000;
 
 let trees = 0;
 async function arrange(): Promise<HostedProject & { head: string; tree: string }> {
@@ -41,7 +42,10 @@ async function arrange(): Promise<HostedProject & { head: string; tree: string }
 
 /** Runs the periodic jobs of the slice once. */
 async function runJobs({ deps }: TestServer): Promise<void> {
-  for (const job of hostedRepositories.periodic?.(deps) ?? []) while (await job.run(async () => undefined));
+  const writes = createRepositoryWriteWork(deps);
+  await doDueWork(deps, writes);
+  for (const job of hostedRepositories.periodic?.(deps) ?? [])
+    if (job.name !== writes.name) while (await job.run(async () => undefined));
 }
 
 async function countPushes(hosted: HostedProject): Promise<number> {
@@ -63,7 +67,7 @@ async function leaveWrite(hosted: HostedProject, ...moves: object[]): Promise<vo
       randomUUID(),
       JSON.stringify(moves),
       hosted.account.admin.actorId,
-      new Date(server.clock.now().getTime() + writeLeaseMilliseconds),
+      new Date(server.clock.now().getTime() + unfinishedAfterSeconds * 1_000),
     ],
   );
 }
@@ -75,7 +79,7 @@ describe('a server that dies in a push', () => {
     await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
     await runJobs(server);
     assert.equal(await countPushes(hosted), 1);
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     assert.equal(await countPushes(hosted), 2);
     await runJobs(server);
@@ -87,7 +91,7 @@ describe('a server that dies in a push', () => {
     await leaveWrite(hosted, { name: 'refs/heads/main', from: null, to: hosted.head });
     await commitByApi(hosted.account.admin, hosted.project, { expectedHead: hosted.head, files: { a: 'a' } });
     assert.equal(await countPushes(hosted), 2);
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     assert.equal(await countPushes(hosted), 3);
   });
@@ -105,7 +109,7 @@ describe('a server that dies in a push', () => {
     const moves = ['a', 'b', 'c'].map((name) => ({ name: `refs/heads/${name}`, from: null, to: head }));
     runGit(hosted.folder, ['update-ref', 'refs/heads/a', head]);
     await leaveWrite(hosted, ...moves);
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     for (const { name } of moves) assert.equal(runGit(hosted.folder, ['rev-parse', name]).trim(), head, name);
     assert.deepEqual(await readEvent(), ['refs/heads/a', 'refs/heads/b', 'refs/heads/c']);
@@ -115,7 +119,7 @@ describe('a server that dies in a push', () => {
     runGit(hosted.folder, ['update-ref', 'refs/heads/d', head]);
     runGit(hosted.folder, ['update-ref', 'refs/heads/e', other]);
     await leaveWrite(hosted, ...moves.slice(3));
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     assert.deepEqual(await readEvent(), ['refs/heads/d']);
     assert.equal(runGit(hosted.folder, ['for-each-ref', 'refs/heads/f']), '');
@@ -134,14 +138,14 @@ describe('a server that dies in a push', () => {
     );
     await mkdir(join(folder, 'refs/heads/new'));
     for (const name of ['main', 'new/one']) await writeFile(join(folder, 'refs/heads', name), '');
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     for (const name of ['main', 'new/one', 'moved'])
       assert.equal(runGit(folder, ['rev-parse', `refs/heads/${name}`]).trim(), next, name);
 
     await leaveWrite(hosted, { name: 'refs/heads/main', from: next, to: head });
     await writeFile(join(folder, 'refs/heads/main'), '\0'.repeat(41));
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     assert.equal(runGit(folder, ['rev-parse', 'refs/heads/main']).trim(), next);
     await git.ok(['push', '-q', hosted.url, 'HEAD:refs/heads/later'], { cwd: hosted.tree });
@@ -156,7 +160,7 @@ describe('a server that dies in a push', () => {
   test('before git has moved them: nothing is recorded', async () => {
     const hosted = await arrange();
     await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     assert.equal(await countPushes(hosted), 1);
     const at = { accountId: hosted.account.accountId, projectId: hosted.project.projectId };
@@ -168,7 +172,7 @@ describe('a server that dies in a push', () => {
     await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
     const at = { accountId: hosted.account.accountId, projectId: hosted.project.projectId };
     await assert.rejects(server.deps.hosted.waitForWrites(at, AbortSignal.timeout(300)));
-    server.clock.advance(leaseSeconds + 1);
+    server.clock.advance(unfinishedAfterSeconds + 1);
     await runJobs(server);
     await server.deps.hosted.waitForWrites(at, AbortSignal.timeout(120_000));
   });

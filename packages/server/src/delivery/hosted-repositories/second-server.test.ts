@@ -8,7 +8,8 @@ import { associate, host as hostHere, loopbackAllowed } from '../../../testing/a
 import { commitByApi } from '../../../testing/git-delivery.ts';
 import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
 import { startTestServer } from '../../../testing/server.ts';
-import { createUnfinishedWritesJob } from './unfinished-writes.ts';
+import { doDueWork } from '../../../testing/server-work.ts';
+import { createRepositoryWriteWork } from './repository-write.work.ts';
 
 const shared = await mkdtemp(join(tmpdir(), 'headgate-shared-'));
 after(() => rm(shared, { recursive: true, force: true }));
@@ -49,7 +50,7 @@ test('a branch that a killed server left locked can be pushed to again', async (
      values ($1, $2, gen_random_uuid(), $3, $4, 'credential', $5, $5)`,
     [account.accountId, project.projectId, JSON.stringify(moves), admin.actorId, passed()],
   );
-  await createUnfinishedWritesJob(second.deps).run(async () => undefined);
+  await doDueWork(second.deps, createRepositoryWriteWork(second.deps));
   const next = await commitByApi(admin, project, { expectedHead: head, files: { b: 'b' } });
   assert.notEqual(next, head);
 });
@@ -66,9 +67,7 @@ test('a repository that cannot be read does not keep the writes of others', asyn
     );
   }
   await rm(join(shared, `${broken.projectId}.git`), { recursive: true });
-  await createUnfinishedWritesJob(second.deps)
-    .run(async () => undefined)
-    .catch(() => undefined);
+  await doDueWork(second.deps, createRepositoryWriteWork(second.deps));
   const left = await server.database.query('select project_id from repository_write where account_id = $1', [
     account.accountId,
   ]);

@@ -3,8 +3,8 @@ import { addSeconds } from '../clock.ts';
 import { type Database, type Read, statement } from '../database/database.ts';
 import { type HeldWork, heldRow } from './server-work.ts';
 
-// A server that dies interrupts all that it holds. One at a time, only the work that is done at the second death is
-// set aside, and what is innocent passes.
+// A server that dies interrupts all of its work, and one piece of it may be the cause. Interrupted work is taken one at a
+// time: then a second death sets aside only that piece, and the rest succeeds.
 const interruptedPlaces = `greatest(0, $most_interrupted::bigint - (
       select count(*) from server_work other
       where other.kind = $kind and other.interruptions > 0 and other.lease_until > $now))`;

@@ -1,6 +1,6 @@
 /**
- * The places of a server for work of a kind: how many it holds at once. Work that waits for somebody who does not
- * answer holds its place until a timeout, so one account gets a part.
+ * Limits how much work of one kind a server holds at once. Work that waits for a host which does not respond keeps its
+ * place until a timeout, so one account gets only some of the places.
  *
  * Without a bound, an account gets a further place only while it holds fewer than are free, so accounts whose work
  * hangs leave about as many as each of them holds. A quarter of the places is only for the first work of an account.

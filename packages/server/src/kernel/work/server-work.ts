@@ -4,8 +4,8 @@
  * Terminology
  *   subject  the row that the work is about: a mail, a delivery rule. Its id is that of the work, and its deletion
  *            deletes the work
- *   lease    a server holds the work until `lease_until`, unless it extends that. Then another one may take it
- *   epoch    counts the leases. Who does not have the last one may not write a result
+ *   lease    the server holds the work until `lease_until`, and may extend that. After it, another server may take the work
+ *   epoch    counts the leases. Only the holder of the latest one may write a result
  *   wake     makes work due. If it comes while the work is held, the work is due again after the lease
  *
  * A transaction locks the subject first, then the work; claims lock only the work. Otherwise two of them can wait for
@@ -50,6 +50,40 @@ export const insertWork = insertStatement('server_work', {
   kind: 'text',
   due_at: 'timestamptz?',
 });
+
+const hold = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_id: 'uuid',
+      kind: 'text',
+      lease_until: 'timestamptz',
+      now: 'timestamptz',
+    },
+    row: heldRow,
+  },
+  `
+  insert into server_work as w (account_id, work_id, kind, lease_until, epoch, attempts, touched_at)
+  values ($account_id, $work_id, $kind, $lease_until, 1, 1, $now)
+  on conflict on constraint server_work_key do update set epoch = w.epoch + 1, lease_until = excluded.lease_until,
+    touched_at = excluded.touched_at
+  where w.lease_until <= $now
+  returning w.account_id, w.work_id, w.epoch, w.attempts, w.interruptions`,
+);
+
+/**
+ * Holds work that a request does itself and ends by `removeWork`: no worker takes it over, but others can hold it when the lease has
+ * ended. Give it to `leases` after the commit. @returns undefined if it is held
+ */
+export async function holdWork(
+  tx: Transaction,
+  work: { account_id: string; work_id: string; kind: string },
+  { now, seconds }: { now: Date; seconds: number },
+): Promise<HeldWork | undefined> {
+  const { account_id, work_id, kind } = work;
+  const lease_until = addSeconds(now, seconds);
+  return (await tx.query(hold, { account_id, work_id, kind, lease_until, now }))[0];
+}
 
 const isHeld = 'account_id = $account_id and work_id = $work_id and epoch = $epoch';
 const pickKey = ({ account_id, work_id, epoch }: HeldKey): HeldKey => ({ account_id, work_id, epoch });
@@ -175,7 +209,7 @@ export function extendLeases(
 
 /** Clocks of servers may differ by this. */
 const clockDifferenceSeconds = 60;
-/** A server that lives extends its lease before. */
+/** A live server extends its lease within this time. */
 const graceSeconds = 20;
 
 const hasten = statement(

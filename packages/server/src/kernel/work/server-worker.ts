@@ -84,9 +84,9 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
   let isMore = false;
 
   function lookAfterEnd(): void {
-    const hasRoomForMore = isMore || isLooking !== undefined;
+    const mayHaveMore = isMore || isLooking !== undefined;
     // A failure comes again at the next look.
-    if (hasRoomForMore && !stopping.aborted) void look().catch(() => undefined);
+    if (mayHaveMore && !stopping.aborted) void look().catch(() => undefined);
   }
 
   function begin(held: HeldWork, sentAt: { milliseconds: number; now: Date }, isAside: boolean): void {

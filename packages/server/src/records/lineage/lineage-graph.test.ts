@@ -68,6 +68,36 @@ test('what depends on a dataset, and where it comes from', async () => {
   assert.equal(clean?.lastRun?.versionName, 'v2');
 });
 
+test('of the runs of a pipeline that end in one batch, the last one is shown', async () => {
+  const scene = await createLineageScene(server);
+  const works = [await scene.start(), await scene.start()].sort((a, b) => (a.workId < b.workId ? -1 : 1));
+  for (const [index, work] of works.entries()) {
+    await scene.instance.report(work, { type: 'started' });
+    await scene.succeed(work, copyOf('raw', `copy${index}`, 'a'));
+  }
+  const outcome = { status: 'SUCCESS' };
+  const reports = works.map(({ workId, epoch }) => ({
+    workId,
+    epoch,
+    sequence: 3,
+    type: 'completed',
+    outcome,
+  }));
+  await scene.agent.client.post('/reports', { instanceId: scene.instance.instanceId, reports });
+  const isNew = () =>
+    server.database.query('select from lineage_event where account_id = $1 and is_new', [
+      scene.account.accountId,
+    ]);
+  assert.equal((await isNew()).length, 1);
+  await scene.account.updateLineage();
+  assert.equal((await isNew()).length, 0);
+  const path = `${scene.project.path}/lineage/graph?environmentName=dev&pipeline=main`;
+  assert.deepEqual(render((await scene.admin.get<Graph>(path)).body), [
+    'main.orch.yaml writes copy1',
+    'raw reads main.orch.yaml',
+  ]);
+});
+
 test('a pipeline with and without its extension', async () => {
   const { graph } = await city();
   const expected = [

@@ -13,8 +13,8 @@ import {
 } from '../../../testing/webhook-scene.ts';
 import { claimWork } from '../../kernel/work/due-work.ts';
 import { readLogBounds } from '../events/index.ts';
-import { hastenRetries, listReadyWebhooks } from './courier.store.ts';
 import { removeOldDeliveries } from './delivery.store.ts';
+import { hastenRetries, listReadyWebhooks } from './delivery-queue.store.ts';
 
 const server = await startTestServer(loopbackAllowed);
 const closing: (() => Promise<void>)[] = [];

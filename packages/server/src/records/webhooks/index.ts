@@ -4,13 +4,13 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { deliveryRoutes } from './delivery.routes.ts';
 import { removalBatch, removeOldDeliveries } from './delivery.store.ts';
 import { type WebhookRouteServices, webhookRoutes } from './webhook.routes.ts';
-import { type CourierServices, createCourier } from './webhook.work.ts';
+import { createDeliveryQueue, type DeliveryQueueServices } from './webhook.work.ts';
 
 export { computeNextAttempt, mostAttempts } from './retry-times.ts';
 
-interface Needs extends CourierServices, WebhookRouteServices {
+interface Needs extends DeliveryQueueServices, WebhookRouteServices {
   database: Database;
-  config: CourierServices['config'] & {
+  config: DeliveryQueueServices['config'] & {
     retention: Record<'deliveryDays' | 'deadDeliveryDays', number | undefined>;
   };
 }
@@ -22,7 +22,7 @@ export const webhooks: Slice<Needs> = {
     deliveryRoutes(endpoints);
   },
   periodic(services) {
-    const courier = createCourier(services);
+    const queue = createDeliveryQueue(services);
     return [
       {
         name: 'webhooks',
@@ -30,7 +30,7 @@ export const webhooks: Slice<Needs> = {
         firstAfterMilliseconds: 0,
         // One round lasts until the server stops, or the database fails.
         async run() {
-          await courier.run();
+          await queue.run();
           return false;
         },
       },

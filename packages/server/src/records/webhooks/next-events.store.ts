@@ -3,7 +3,7 @@ import type { EventName } from '@headgate/contract';
 import { type BoundedRead, type ColumnTypes, statement, typed } from '../../kernel/database/database.ts';
 import { readSmallerParts } from '../../kernel/database/smaller-parts.ts';
 import { type EventReach, eventColumns, eventRow, type LoggedEvent } from '../events/index.ts';
-import { isWanted } from './courier.store.ts';
+import { isWanted } from './delivery-queue.store.ts';
 import type { Claim } from './sending.store.ts';
 
 /** Beside what the owner may read, its webhook gets the tests of itself. */

@@ -15,14 +15,14 @@ import {
   listReadyWebhooks,
   listWaitingAccounts,
   readOldestWaiting,
-} from './courier.store.ts';
+} from './delivery-queue.store.ts';
 import { pauseWebhook, releaseWebhook } from './sending.store.ts';
 import { type SendingServices, sendForWebhook } from './sending.ts';
 import { webhookKind } from './webhook.store.ts';
 
-export interface CourierServices extends SendingServices, WorkerServices {}
+export interface DeliveryQueueServices extends SendingServices, WorkerServices {}
 
-export interface Courier {
+export interface DeliveryQueue {
   /** Sends until the server stops. */
   run(): Promise<void>;
   /** Sends what can be sent now: what is due, and the new events of an account. */
@@ -38,7 +38,10 @@ const restFactor = 3;
 const eventsKeyPrefix = getEventsKey('');
 
 /** @param places how many webhooks it sends for at once */
-export function createCourier(services: CourierServices, total: number = mostAtOnce): Courier {
+export function createDeliveryQueue(
+  services: DeliveryQueueServices,
+  total: number = mostAtOnce,
+): DeliveryQueue {
   const { database, clock, newId, wakes, stopping, metrics } = services;
   const { read } = database;
   /** Accounts with new events. */

@@ -9,6 +9,7 @@ import { createExecution } from '../../../testing/executions.ts';
 import { createPlace } from '../../../testing/place.ts';
 import { startTestServer } from '../../../testing/server.ts';
 import { waitUntil } from '../../../testing/waiting.ts';
+import { chooseTarget } from '../../kernel/work/work.ts';
 
 const server = await startTestServer();
 const url = await server.listen();
@@ -91,6 +92,41 @@ test('two works that arrive while one instance is woken go to both waiting insta
   await Promise.all([enqueue(), enqueue()]);
   const [first, second] = await Promise.all(claims.map(({ answer }) => answer));
   assert.deepEqual([first?.work.length, second?.work.length], [1, 1]);
+});
+
+test('a new run wakes no claim without places for runs; short work wakes all', async () => {
+  const { wakes } = server.deps;
+  const key = crypto.randomUUID();
+  const woken: string[] = [];
+  const wait = (name: string, takesOccasions: boolean) =>
+    wakes.wait(key, { number: 0, takesOccasions, wake: () => void woken.push(name) });
+  for (const takesOccasions of [false, true]) wait(takesOccasions ? 'runs' : 'short', takesOccasions);
+  wakes.wake(key, chooseTarget([{ kind: 'pipeline-execution' }]));
+  assert.deepEqual(woken, ['runs']);
+  wait('runs again', true);
+  wakes.wake(key, chooseTarget([{ kind: 'pipeline-execution' }, { kind: 'connector-test' }]));
+  assert.deepEqual(woken, ['runs', 'short', 'runs again']);
+  const { account, agent, enqueue } = await place();
+  const short = new AbortController();
+  const { instanceId } = await connected(agent);
+  const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
+  const headers = {
+    'content-type': 'application/json',
+    authorization: `Bearer ${await server.deps.tokens.issue(owner, 'agent')}`,
+  };
+  const body = JSON.stringify({ instanceId, max: 0, maxShort: 1, waitSeconds });
+  let closed: Promise<void> | undefined;
+  await untilOneMoreWaits(agent, () => {
+    closed = assert.rejects(
+      fetch(`${url}/agent/v1/claims`, { method: 'POST', headers, body, signal: short.signal }),
+    );
+  });
+  // The claim for runs has waited for less time, and gets the run at once.
+  const { answer } = await waiting(agent, { ...createInstance(agent), instanceId });
+  await enqueue();
+  assert.equal((await answer)?.work.length, 1);
+  short.abort();
+  await closed;
 });
 
 test('a claim whose connection closes passes its wake-up on', async () => {

@@ -20,11 +20,14 @@ import {
   type Reviewer,
 } from '../../delivery/quality-rules/index.ts';
 import { isBranchProtected } from '../../delivery/repositories/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { requireNamed, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import type { Leases } from '../../kernel/work/lease.ts';
+import { LeaseLost } from '../../kernel/work/server-work.ts';
 import { buildTaskEvent, createPlaceFinder, type TaskDescription } from '../ai-tasks/index.ts';
 import {
   type CopyRow,
@@ -42,6 +45,8 @@ import { applyToNewest, chooseVersionName } from './publish-changes.ts';
 import { renderPatch } from './unified-diff.ts';
 
 export interface ChangeServices extends CopyServices {
+  clock: Clock;
+  leases: Leases;
   readPipeline: PipelineReader;
   review: Reviewer;
 }
@@ -84,11 +89,11 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
     const seen = { ifMatch: call.headers['If-Match'], digest: call.body.digest };
     const shownBy = `GET /dpc/v1/ai/agents/tasks/${call.params.taskId}/changes`;
     requireNamed(seen, shownBy);
-    return withClaim(services, describeClaim(call), async ({ row, by }) => {
+    return withClaim(services, describeClaim(call), async ({ row, held }) => {
       const changed = await listChanged(services, row);
       requireSeen(seen, digestChanges(row, changed), shownBy);
       if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
-      const merge = { call, content, task, row, by, changed };
+      const merge = { call, content, task, row, held, changed };
       return row.source_branch === null
         ? publishChanges(services, merge)
         : mergeIntoBranch(services, merge, task.caller_name);
@@ -105,30 +110,28 @@ async function readTask(rows: ReadCall<never>['rows'], id: string) {
   );
 }
 
-function describeClaim({ scope, params, newId, now }: MergeCall | DiscardCall) {
-  const { taskId: id } = params;
-  return { key: { accountId: scope.accountId, taskId: toUuid(id) }, id, newId, now };
+function describeClaim({ scope, params: { taskId: id } }: MergeCall | DiscardCall) {
+  return { key: { accountId: scope.accountId, taskId: toUuid(id) }, id };
 }
 
-/** Closes the changes in the transaction of the answer. @throws `ai-task-changes-closed` if the claim was lost */
+/** Closes the changes in the transaction of the answer. @throws `ai-task-changes-closed` if the lease was lost */
 async function requireClosed(
   tx: Transaction,
-  { row, by }: Claim,
+  { row, held }: Claim,
   state: 'MERGED' | 'DISCARDED',
   now: Date,
 ): Promise<void> {
-  const key = { accountId: row.account_id, taskId: row.task_id };
-  if (!(await closeCopy(tx, key, { state, by }, now)))
-    throw problem('ai-task-changes-closed', { id: row.task_id, state: 'deleted' });
+  await closeCopy(tx, row, held, { state, now }).catch((failure: unknown) => {
+    throw failure instanceof LeaseLost
+      ? problem('ai-task-changes-closed', { id: row.task_id, state: 'deleted' })
+      : failure;
+  });
 }
 
-interface Merge {
+interface Merge extends Claim {
   call: MergeCall;
   content: string;
   task: TaskDescription;
-  row: CopyRow;
-  /** The claim. */
-  by: string;
   changed: readonly ChangedFile[];
 }
 

@@ -285,24 +285,33 @@ test('protected branches move forward by a merge, and are neither rewritten nor 
   assert.equal(await readMain(scene, 'notes.md'), 'new\n');
 });
 
-test('nothing changes while a merge is under way: no other merge, discard or tool', async () => {
-  for (const hosted of [true, false]) {
-    const scene = await prepare(hosted);
-    await scene.write('write_file', noteOf('new\n'));
-    const ofTask = [scene.taskId];
-    await server.database.query(
-      'update ai_working_copy set claimed_by = gen_random_uuid(), claimed_until = $2 where task_id = $1',
-      [...ofTask, new Date(server.clock.now().getTime() + 60_000)],
-    );
-    requireProblem(await scene.merge(), 409, 'ai-task-changes-busy');
-    requireProblem(await scene.discard(), 409, 'ai-task-changes-busy');
-    assert.match((await scene.call('write_file', noteOf('late\n'))).text, /merging or discarding/);
-    assert.match((await scene.call('commit', { message: 'late' })).text, /merging or discarding/);
-    // As after the death of a server.
-    server.clock.advance(61);
-    assert.equal((await scene.merge()).status, 200);
-  }
-});
+const claims = {
+  'of this release': `insert into server_work (account_id, work_id, kind, lease_until, touched_at)
+    select account_id, mark_key, 'ai-changes', $2, $2::timestamptz - interval '1 minute' from ai_working_copy where task_id = $1`,
+  'of the release before':
+    'update ai_working_copy set claimed_by = gen_random_uuid(), claimed_until = $2 where task_id = $1',
+};
+
+for (const [name, claim] of Object.entries(claims))
+  for (const hosted of [true, false])
+    test(`nothing changes while a merge ${name} is under way: no other merge, discard or tool; hosted: ${hosted}`, async () => {
+      const scene = await prepare(hosted);
+      await scene.write('write_file', noteOf('new\n'));
+      const until = new Date(server.clock.now().getTime() + 60_000);
+      await server.database.query(claim, [scene.taskId, until]);
+      const ofCopy = 'select claimed_until > $2 as is_shown from ai_working_copy where task_id = $1';
+      const [copy] = await server.database.query(ofCopy, [scene.taskId, server.clock.now()]);
+      assert.deepEqual(copy, { is_shown: true }, 'servers of the release before see it');
+      requireProblem(await scene.merge(), 409, 'ai-task-changes-busy');
+      requireProblem(await scene.discard(), 409, 'ai-task-changes-busy');
+      assert.match((await scene.call('write_file', noteOf('late\n'))).text, /merging or discarding/);
+      assert.match((await scene.call('commit', { message: 'late' })).text, /merging or discarding/);
+      // As after the death of a server.
+      server.clock.advance(61);
+      assert.equal((await scene.merge()).status, 200);
+      const left = await server.database.query("select from server_work where kind = 'ai-changes'", []);
+      assert.equal(left.length, 0);
+    });
 
 test('of a merge and a discard at the same time one wins, and no edit of a resumed task is lost', async () => {
   const scene = await prepare(true);

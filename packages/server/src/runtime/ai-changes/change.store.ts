@@ -34,11 +34,8 @@ export interface ChangesKey {
 }
 
 const selectStatus = statement(
-  { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: { status: 'text', state: 'text?' } },
-  `
-  select t.status, w.state from ai_task t
-  left join ai_working_copy w on w.account_id = t.account_id and w.task_id = t.task_id
-  where t.account_id = $account_id and t.task_id = $task_id for share of t`,
+  { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: { status: 'text' } },
+  'select status from ai_task where account_id = $account_id and task_id = $task_id for share',
 );
 
 /** Keeps the task from being resumed until the end of the transaction. */

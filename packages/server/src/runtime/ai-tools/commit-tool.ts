@@ -38,7 +38,7 @@ export function createCommitTool(services: ToolServices): Tool {
         throw new ToolFault(
           'the edits or the branch have changed since a person allowed this: call commit again',
         );
-      requireOpen(row, context.now);
+      await requireOpen(services.database.read, row, context.now);
       if (row.source_branch === null) return propose(services, context, copy, message);
       const branch = findBranch(copy) ?? (await makeBranch(services, context, copy));
       const commitId = await commitEdits(services, context, copy, { branch, message });

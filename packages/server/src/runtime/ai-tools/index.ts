@@ -19,11 +19,11 @@ export type * from './tool/tool.ts';
 export { ToolFault } from './tool/tool-fault.ts';
 export {
   type CopyRow,
-  claimCopy,
   closeCopy,
   copyRow,
+  holdCopy,
+  lockCopy,
   newestVersion,
-  releaseCopy,
 } from './working-copy.store.ts';
 export { decodeText, readCopy, type WorkingCopy } from './working-copy.ts';
 

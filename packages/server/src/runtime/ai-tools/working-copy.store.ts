@@ -10,6 +10,7 @@ import {
   typed,
 } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { type HeldWork, holdWork, removeWork } from '../../kernel/work/server-work.ts';
 
 export type CopyState = 'OPEN' | 'MERGED' | 'DISCARDED';
 
@@ -32,6 +33,8 @@ export const copyRow = {
   branch_call: 'uuid?',
   message: 'text?',
   committed_by_call: 'uuid?',
+  /** Only servers of the release before 0109 set it, like `claimed_until`, to keep others from the copy. */
+  claimed_by: 'uuid?',
   claimed_until: 'timestamptz?',
   mark_key: 'uuid',
 } satisfies ColumnTypes;
@@ -137,35 +140,34 @@ export function storeCommit(tx: Transaction, task: CopyKey, committed: Committed
   tx.send(updateCommit, { ...keyOf(task), commit_id: commitId, message, committed_by_call: callId, now });
 }
 
-const claim = statement(
+const selectHold = statement(
   {
-    parameters: { ...key, claimed_by: 'uuid', claimed_until: 'timestamptz', now: 'timestamptz' },
-    row: copyRow,
+    parameters: { account_id: 'uuid', mark_key: 'uuid', now: 'timestamptz' },
+    row: { is_held: 'boolean' },
   },
-  `
-  update ai_working_copy set claimed_by = $claimed_by, claimed_until = $claimed_until
-  where account_id = $account_id and task_id = $task_id and state = 'OPEN' and coalesce(claimed_until <= $now, true)
-  returning ${columns}`,
+  `select exists (
+    select from server_work where account_id = $account_id and work_id = $mark_key and lease_until > $now) as is_held`,
 );
 
-/** Nothing else changes a claimed copy. @returns undefined if it is not open, or something else has claimed it */
-export async function claimCopy(
-  tx: Transaction,
-  task: CopyKey,
-  { by, until }: { by: string; until: Date },
-  now: Date,
-): Promise<CopyRow | undefined> {
-  return (await tx.query(claim, { ...keyOf(task), claimed_by: by, claimed_until: until, now }))[0];
+/** Whether a merge or discard holds the copy. Another transaction can hold it afterwards unless the copy is locked. */
+export async function isCopyHeld(read: Read, row: CopyRow, now: Date): Promise<boolean> {
+  const { account_id, mark_key, claimed_by: by, claimed_until: until } = row;
+  if (by !== null && until !== null && new Date(until) > now) return true;
+  const [hold] = await read(selectHold, { account_id, mark_key, now });
+  return hold?.is_held === true;
 }
 
-const release = statement(
-  { parameters: { ...key, claimed_by: 'uuid' } },
-  `update ai_working_copy set claimed_by = null, claimed_until = null
-  where account_id = $account_id and task_id = $task_id and claimed_by = $claimed_by`,
-);
+const changesKind = 'ai-changes';
 
-export async function releaseCopy(read: Read, task: CopyKey, by: string): Promise<void> {
-  await read(release, { ...keyOf(task), claimed_by: by });
+/** Nothing else changes a copy that is held. Lock it before. @returns undefined if something else holds it */
+export async function holdCopy(
+  tx: Transaction,
+  row: CopyRow,
+  lease: { now: Date; seconds: number },
+): Promise<HeldWork | undefined> {
+  if (await isCopyHeld(tx.query, row, lease.now)) return undefined;
+  const { account_id, mark_key: work_id } = row;
+  return holdWork(tx, { account_id, work_id, kind: changesKind }, lease);
 }
 
 const deleteEdits = statement(
@@ -174,25 +176,23 @@ const deleteEdits = statement(
 );
 const close = statement(
   {
-    parameters: { ...key, state: 'text', claimed_by: 'uuid', now: 'timestamptz' },
-    row: { closed: 'boolean' },
+    parameters: { ...key, state: 'text', mark_key: 'uuid', now: 'timestamptz' },
   },
-  `update ai_working_copy set state = $state, claimed_by = null, claimed_until = null, modified_at = $now
-  where account_id = $account_id and task_id = $task_id and state = 'OPEN' and claimed_by = $claimed_by
-  returning true as closed`,
+  `update ai_working_copy set state = $state, modified_at = $now
+  where account_id = $account_id and task_id = $task_id and state = 'OPEN' and mark_key = $mark_key`,
 );
 
-/** Ends a claim with its edits. @returns false if the claim was lost */
+/** Closes a copy that is held, with its edits. @throws LeaseLost */
 export async function closeCopy(
   tx: Transaction,
-  task: CopyKey,
-  { state, by }: { state: 'MERGED' | 'DISCARDED'; by: string },
-  now: Date,
-): Promise<boolean> {
-  const [row] = await tx.query(close, { ...keyOf(task), state, claimed_by: by, now });
-  if (row === undefined) return false;
-  tx.send(deleteEdits, keyOf(task));
-  return true;
+  { account_id, task_id, mark_key }: CopyRow,
+  held: HeldWork,
+  { state, now }: { state: 'MERGED' | 'DISCARDED'; now: Date },
+): Promise<void> {
+  const copy = { account_id, task_id };
+  tx.send(close, { ...copy, mark_key, state, now });
+  tx.send(deleteEdits, copy);
+  await removeWork(tx, held);
 }
 
 export type Stage = 'WORKING' | 'PROPOSED';

@@ -12,7 +12,7 @@ import { isUtf8 } from 'node:buffer';
 import { createCommit, getRepositoryFile } from '@headgate/contract';
 import { trimEnd } from '@headgate/pipelines';
 import { findAssetNameFault, normalizeName } from '../../delivery/artifacts/index.ts';
-import type { Transaction } from '../../kernel/database/database.ts';
+import type { Read, Transaction } from '../../kernel/database/database.ts';
 import { type BaseFile, type BaseFiles, createCommitFiles, createVersionFiles } from './base-files.ts';
 import type { CopyServices } from './copy-services.ts';
 import { beginCopy } from './new-copy.ts';
@@ -24,6 +24,7 @@ import {
   type CopyRow,
   type Edit,
   findCopy,
+  isCopyHeld,
   listEdits,
   lockCopy,
   storeEdit,
@@ -203,7 +204,7 @@ export function changeCopy<Result>(
   return actForAll(services, createCommit, context).write(async (tx) => {
     const row = await lockCopy(tx, keyOf(context));
     if (row === undefined) throw new ToolFault('the task was deleted');
-    requireOpen(row, context.now);
+    await requireOpen(tx.query, row, context.now);
     // Each copy has its own key. A call that was given up may still be under way after a merge.
     if (row.mark_key !== read.mark_key)
       throw new ToolFault(
@@ -214,11 +215,12 @@ export function changeCopy<Result>(
 }
 
 /** @throws ToolFault */
-export function requireOpen({ state, claimed_until: until }: CopyRow, now: Date): void {
+export async function requireOpen(read: Read, row: CopyRow, now: Date): Promise<void> {
+  const { state } = row;
   if (state !== 'OPEN')
     throw new ToolFault(
       `the changes of this task were ${state.toLowerCase()} meanwhile: look at the files again`,
     );
-  if (until !== null && new Date(until) > now)
+  if (await isCopyHeld(read, row, now))
     throw new ToolFault('a person is merging or discarding the changes of this task: wait for the end');
 }

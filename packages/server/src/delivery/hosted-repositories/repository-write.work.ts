@@ -1,33 +1,24 @@
 /** Ends the writes of servers that died between git's change of refs and the event. */
 import { join } from 'node:path';
 import { Problem } from '../../kernel/http/problems.ts';
-import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { createPlaces } from '../../kernel/work/places.ts';
+import type { HeldWork } from '../../kernel/work/server-work.ts';
+import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
 import { type GitRepository, openGitRepository, removeLeftLocks, restoreDamagedRefs } from '../git/index.ts';
-import { claimUnfinishedWrites, type RefChange, type UnfinishedWrite } from './hosted.store.ts';
+import { type RefChange, readUnfinishedWrite, writeKind } from './hosted.store.ts';
 import type { HostedRepositories, HostedServices } from './hosted-repositories.ts';
-import { writeLeaseMilliseconds } from './hosted-repositories.ts';
 import { recordWrite } from './recorded-write.ts';
 
-const everyMilliseconds = 5_000;
-const most = 20;
-
-export function createUnfinishedWritesJob(
+export function createRepositoryWriteWork(
   services: HostedServices & { hosted: HostedRepositories },
-): PeriodicJob {
+): ServerWorkKind {
   return {
+    kind: writeKind,
     name: 'unfinished pushes',
-    everyMilliseconds,
-    async run() {
-      const now = services.clock.now();
-      const leaseUntil = new Date(now.getTime() + writeLeaseMilliseconds);
-      const claimed = await claimUnfinishedWrites(services.database.read, { now, leaseUntil, most });
-      const failures: unknown[] = [];
-      // A repository that cannot be read must not keep the others waiting.
-      for (const write of claimed)
-        await endWrite(services, write).catch((failure: unknown) => failures.push(failure));
-      if (failures.length > 0) throw failures[0];
-      return claimed.length === most;
-    },
+    lookMilliseconds: 5_000,
+    leaseSeconds: 20,
+    places: createPlaces(4, 1),
+    run: (held) => endWrite(services, held),
   };
 }
 
@@ -81,17 +72,19 @@ async function tryToFinish(repository: GitRepository, unmoved: readonly RefChang
 
 async function endWrite(
   services: HostedServices & { hosted: HostedRepositories },
-  write: UnfinishedWrite,
+  held: HeldWork,
 ): Promise<void> {
-  const accountId = write.account_id;
-  const ids = { accountId, projectId: write.project_id, writeId: write.write_id };
-  const { account_id, actor_id: actorId, actor_kind: actorKind, request_id: requestId } = write;
-  const source = { accountId: account_id, actorId, actorKind, requestId };
+  const write = await readUnfinishedWrite(services.database.read, held);
+  const { account_id: accountId, work_id: writeId } = held;
+  const { project_id: projectId, actor_id: actorId, actor_kind: actorKind, request_id: requestId } = write;
+  // The end of a write deletes its row, and so its work. Who finds no row records nothing.
+  const ids = { accountId, projectId, writeId };
+  const source = { accountId, actorId, actorKind, requestId };
   // A write on another host.
   if (write.moves.length === 0) return recordWrite(services, ids, { source, changes: [] });
   const { folder } = services.hosted;
   await folder.require();
-  const at = join(folder.path, `${write.project_id}.git`);
+  const at = join(folder.path, `${projectId}.git`);
   await removeLeftLocks(at);
   // A push of many refs is safe on disk only at its end (moveRefs).
   await restoreDamagedRefs(services.git, at, write.moves);

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { startTestServer } from '../../../testing/server.ts';
 import { waitUntil } from '../../../testing/waiting.ts';
 import { createWebhookScene, loopbackAllowed } from '../../../testing/webhook-scene.ts';
-import { createCourier } from './webhook.work.ts';
+import { createDeliveryQueue } from './webhook.work.ts';
 
 const server = await startTestServer(loopbackAllowed);
 const closing: (() => Promise<void>)[] = [];
@@ -37,7 +37,7 @@ for (const from of ['new events', 'retries'] as const)
     }
     const before = hanging.flat().reduce((sum, { receiver }) => sum + receiver.received.length, 0);
     for (const scene of hanging.flat()) scene.receiver.answer = () => undefined;
-    const running = createCourier(services, places).run();
+    const running = createDeliveryQueue(services, places).run();
     const countHeld = () =>
       hanging.flat().reduce((sum, { receiver }) => sum + receiver.received.length, -before);
     // Of 8 places, two are only for the first webhook of an account.
