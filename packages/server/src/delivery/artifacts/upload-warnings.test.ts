@@ -113,11 +113,12 @@ pipeline:
     ['POSTGRES', 1],
     ['DUCKDB', 0],
   ] as const) {
-    const { body } = await admin.post<{ projectId: string }>('/v1/projects', {
+    const { body } = await admin.post<{ projectId: string }>('/projects', {
       name: warehouse,
       warehouse,
+      agentDeploymentType: 'HYBRID',
     });
-    const path = `/v1/projects/${body.projectId}`;
+    const path = `/projects/${body.projectId}`;
     await admin.post(`${path}/environments`, { name: 'dev' });
     const published = await admin.post<{ warnings: { code: string; level: string; message: string }[] }>(
       `${path}/artifacts`,
