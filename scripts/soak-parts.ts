@@ -42,7 +42,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'time-fuzz/time-fuzz': 20,
 };
 /** A shorter turn has one of these files, a longer one all. */
-const SECONDS_PER_FILE = 15;
+const SECONDS_PER_FILE = 12;
 
 export const PARTS = {
   fuzz: (seconds: number, seed: number): PartCommand => ({

@@ -1,5 +1,5 @@
 /** Sends a mail by SMTP. */
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type { Secret } from '../../kernel/security/sealed.ts';
 
 export interface MailSettings {
@@ -48,18 +48,25 @@ export function createMailTransport({
   from,
 }: MailSettings): SendMail {
   const password = login?.password.reveal();
-  const transport = createTransport({
-    ...{ host, port, ...timeouts },
-    secure: isSecure,
-    requireTLS: !isSecure && requiresTls,
-    ignoreTLS: !isSecure && !requiresTls,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-    ...(login === undefined ? {} : { auth: { user: login.user, pass: password } }),
-  });
+  let opened: Promise<Transporter> | undefined;
+  // At the first mail: most servers send none, and loading takes a fifteenth of their start.
+  async function openTransport(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      ...{ host, port, ...timeouts },
+      secure: isSecure,
+      requireTLS: !isSecure && requiresTls,
+      ignoreTLS: !isSecure && !requiresTls,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      ...(login === undefined ? {} : { auth: { user: login.user, pass: password } }),
+    });
+  }
   const domain = from.address.slice(from.address.indexOf('@') + 1);
   return async ({ mailId, recipient, subject, text, unsubscribeUrl }) => {
     try {
+      opened ??= openTransport();
+      const transport = await opened;
       await transport.sendMail({
         from,
         to: { name: '', address: recipient },
