@@ -248,3 +248,24 @@ export {
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';
+export type { ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
+export {
+  createLoadedObjects,
+  type FileLoad,
+  forgetLoadedObjects,
+  noteLoadedObjects,
+  planFileLoad,
+  readLoadedObjects,
+  type TargetColumn,
+} from './stores/object-statements.ts';
+export {
+  cloudOf,
+  isStoreAddress,
+  nameObject,
+  nameStore,
+  nameStoreInLineage,
+  type StoreAddress,
+  type StoreCredentials,
+  type StorePlace,
+} from './stores/store-address.ts';
+export { csvLineLimit, type RejectTables } from './sql/dialect/dialect.ts';

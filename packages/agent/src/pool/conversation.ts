@@ -10,6 +10,7 @@ import { isPermanentFault } from '../permanent-fault.ts';
 import type { RunConnectors } from './run-connectors.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
+import type { RunStores } from './run-stores.ts';
 
 /** What is sent to a process, without the number of the run. */
 type Message = ToRun extends infer Each ? (Each extends ToRun ? Omit<Each, 'run'> : never) : never;
@@ -39,6 +40,7 @@ export function createConversation(
   let place = options.files;
   const files = createRunFiles(() => place);
   let connectors: Promise<RunConnectors> | undefined;
+  let stores: Promise<RunStores> | undefined;
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
   const final = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
@@ -58,6 +60,12 @@ export function createConversation(
       createRunConnectors(options, locate),
     );
     return connectors;
+  }
+
+  /** Loaded at the first use. */
+  function openStores(): Promise<RunStores> {
+    stores ??= import('./run-stores.ts').then(({ createRunStores }) => createRunStores(options, files));
+    return stores;
   }
 
   function download(address: string, interrupt: AbortSignal): Promise<string> {
@@ -113,6 +121,12 @@ export function createConversation(
         return (await openConnectors()).fetch(request, interrupt);
       case 'connector-close':
         return (await openConnectors()).close(request.call);
+      case 'store-list':
+        return (await openStores()).list(request, interrupt);
+      case 'store-fetch':
+        return (await openStores()).fetch(request, interrupt);
+      case 'store-remove':
+        return (await openStores()).remove(request, interrupt);
       case 'file-download':
         return download(request.address, interrupt);
       case 'file-end':
@@ -184,6 +198,7 @@ export function createConversation(
     async close() {
       isOver = true;
       (await connectors)?.closeAll();
+      (await stores)?.closeAll();
       await scripts.close();
       await files.close();
     },

@@ -28,6 +28,7 @@ import { retry } from './retry.ts';
 import { runOrchestration, runTransformation } from './run-pipeline.ts';
 import { runPipelineUnderTest } from './run-pipeline-under-test.ts';
 import { runSharedPipeline } from './run-shared-pipeline.ts';
+import { azureBlobStorageLoad, googleCloudStorageLoad, s3Load } from './s3-load.ts';
 import { sqlExecutor } from './sql-executor.ts';
 import { sqlScript } from './sql-script.ts';
 import { tableIterator } from './table-iterator.ts';
@@ -80,6 +81,9 @@ export const orchestrationDefinitions = {
   'vacuum-tables': vacuumTables,
   'assert-table': assertTable,
   'assert-scalar': assertScalar,
+  's3-load': s3Load,
+  'azure-blob-storage-load': azureBlobStorageLoad,
+  'google-cloud-storage-load': googleCloudStorageLoad,
   'file-load': fileLoad,
   'file-unload': fileUnload,
   'modular-api-extract-input-v2': apiExtractInput,

@@ -17,14 +17,19 @@ import type {
   Step,
 } from '@headgate/contract';
 import type {
+  ObjectReading,
   PageRequest,
   QuickJsSource,
   SharedPipelineUse,
   SqlRules,
+  StoreAddress,
+  StorePlace,
   Unreadable,
 } from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
+import type { FetchedFile } from '../../stores/fetched-file.ts';
+import type { StoredObject } from '../../stores/object-store.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
@@ -121,6 +126,19 @@ export interface LogSource {
   stream: LogStream;
 }
 
+/** Object stores. Each call throws an Error with the reason. */
+export interface RunStorePort {
+  list(place: StorePlace, limit?: AbortSignal): Promise<StoredObject[]>;
+  /** The files of an object, in the files folder: `files.endWrite` removes each. */
+  fetch(
+    store: StoreAddress,
+    object: StoredObject,
+    reading: ObjectReading,
+    limit?: AbortSignal,
+  ): Promise<FetchedFile[]>;
+  remove(store: StoreAddress, keys: readonly string[], limit?: AbortSignal): Promise<void>;
+}
+
 export interface RunPorts {
   warehouse: Warehouse;
   /** Sessions of the warehouse that the run may use at the same time. */
@@ -147,6 +165,7 @@ export interface RunPorts {
    * @throws Error with the reason
    */
   download(address: string, limit?: AbortSignal): Promise<string>;
+  stores: RunStorePort;
   /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
    * dropped at its end.

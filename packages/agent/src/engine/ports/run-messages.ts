@@ -3,10 +3,18 @@
  * time. Every message of a run has its number in the process; messages of another number are dropped.
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
-import type { PageRequest, SharedPipelineUse } from '@headgate/pipelines';
+import type {
+  ObjectReading,
+  PageRequest,
+  SharedPipelineUse,
+  StoreAddress,
+  StorePlace,
+} from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 
+import type { FetchedFile } from '../../stores/fetched-file.ts';
+import type { StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { FileDescription, LogSource, RunOutcome, RunRequest } from './ports.ts';
 
@@ -83,6 +91,14 @@ export interface Questions {
   'connector-open': { asked: AskedEndpoint; answer: number };
   'connector-page': { asked: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
   'connector-close': { asked: { call: number }; answer: undefined };
+  /** The objects of a store whose keys begin so. More than `limit` are an error. */
+  'store-list': { asked: { place: StorePlace; limit?: number }; answer: StoredObject[] };
+  /** Writes an object to partial files of the files folder. */
+  'store-fetch': {
+    asked: { store: StoreAddress; object: StoredObject; reading: ObjectReading };
+    answer: FetchedFile[];
+  };
+  'store-remove': { asked: { store: StoreAddress; keys: readonly string[] }; answer: undefined };
   'file-find': { asked: { path: string }; answer: string };
   'file-text': { asked: { path: string }; answer: string };
   'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };

@@ -51,6 +51,16 @@ interface Waiting {
 
 const over = 'the run has ended';
 
+type Interruptible =
+  | 'execute'
+  | 'query'
+  | 'script'
+  | 'connector-page'
+  | 'file-download'
+  | 'store-list'
+  | 'store-fetch'
+  | 'store-remove';
+
 export function createRunningRun(
   { run: number, start }: Extract<ToRun, { type: 'start' }>,
   process: Process,
@@ -97,7 +107,7 @@ export function createRunningRun(
   }
 
   /** @param limit interrupts what was asked for, which then fails */
-  async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page' | 'file-download'>(
+  async function askWithin<Name extends Interruptible>(
     limit: AbortSignal | undefined,
     type: Name,
     question: Questions[Name]['asked'],
@@ -181,6 +191,12 @@ export function createRunningRun(
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
     download: (address, limit) => askWithin(limit, 'file-download', { address }),
+    stores: {
+      list: (place, limit) => askWithin(limit, 'store-list', { place }),
+      fetch: (store, object, reading, limit) =>
+        askWithin(limit, 'store-fetch', { store, object, reading }),
+      remove: (store, keys, limit) => askWithin(limit, 'store-remove', { store, keys }),
+    },
     enterScratch: () => ask('scratch', {}),
     createQuickJs,
     kept: process.kept,

@@ -13,14 +13,18 @@ import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
+import { createRunStores } from '../../pool/run-stores.ts';
+import type { StoreAccess } from '../../stores/store-access.ts';
 import { createRunFiles, describeFile, downloadPartial, type FilesPlace } from '../files/run-files.ts';
 import { createKeptBetweenRuns } from '../ports/kept-between-runs.ts';
 import type {
   ArtifactFiles,
   LogSource,
+  RunFiles,
   RunOutcome,
   RunPorts,
   RunRequest,
+  RunStorePort,
   SharedVersion,
   Warehouse,
 } from '../ports/ports.ts';
@@ -78,6 +82,7 @@ export async function createFixture(
   openEndpoint: (folder: string) => ArtifactFiles['openEndpoint'] = () => refuseEndpoints,
   download: Connectors['download'] = refuseDownloads,
   other?: Warehouse,
+  stores?: StoreAccess,
 ): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
@@ -135,6 +140,7 @@ export async function createFixture(
     files: runFiles,
     download: (address, limit = new AbortController().signal) =>
       downloadPartial(runFiles, (path) => download(address, path, limit)),
+    stores: createStorePort(stores, runFiles),
     async enterScratch() {
       entered += 1;
       await mkdir(join(filesFolder, '.tests'), { recursive: true });
@@ -226,6 +232,21 @@ export async function createFixture(
       instance.closeSync();
       rmSync(folder, { recursive: true });
     },
+  };
+}
+
+const refuseStores: StoreAccess = {
+  open: async () => assert.fail('no store is opened'),
+  fetch: async () => assert.fail('no object is fetched'),
+};
+
+function createStorePort(stores: StoreAccess = refuseStores, files: RunFiles): RunStorePort {
+  const never = new AbortController().signal;
+  const answered = createRunStores({ stores, kill: never }, files);
+  return {
+    list: (place, limit = never) => answered.list({ place }, limit),
+    fetch: (store, object, reading, limit = never) => answered.fetch({ store, object, reading }, limit),
+    remove: (store, keys, limit = never) => answered.remove({ store, keys }, limit),
   };
 }
 

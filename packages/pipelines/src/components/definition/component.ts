@@ -13,6 +13,7 @@ import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/va
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
 import type { ParameterTable } from './declared-parameters.ts';
+import type { ObjectLoad, ObjectReading, ObjectSource } from '../../stores/object-load.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 /** Why an assert does not hold. */
@@ -104,6 +105,14 @@ export type Action =
     }
   /** Calls an endpoint of a connector profile, and loads what comes. */
   | { action: 'load-endpoint'; source: EndpointSource; load: EndpointLoad }
+  /** Loads objects of a store into a table that exists. */
+  | {
+      action: 'load-objects';
+      source: ObjectSource;
+      reading: ObjectReading;
+      load: ObjectLoad;
+      notes: readonly string[];
+    }
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
       action: 'run-script';

@@ -1,0 +1,226 @@
+/**
+ * Loads objects of a store into a table that exists. The agent fetches all of them to its disk; then one transaction
+ * loads them and notes which they are, so that nothing is ever half loaded.
+ */
+import {
+  type Action,
+  compilePattern,
+  createLoadedObjects,
+  csvLineLimit,
+  datasetNames,
+  forgetLoadedObjects,
+  nameObject,
+  nameStoreInLineage,
+  noteLoadedObjects,
+  PermanentFault,
+  planFileLoad,
+  readLoadedObjects,
+  type TargetColumn,
+} from '@headgate/pipelines';
+import type { StoredObject } from '../../stores/object-store.ts';
+import type { ActionContext, ActionResult } from '../context/action-context.ts';
+import type { Transaction } from '../session/session.ts';
+import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
+import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
+import { loadTolerantly } from './tolerant-load.ts';
+
+type LoadAction = Extract<Action, { action: 'load-objects' }>;
+
+const columnLimit = 10_000;
+/** Bytes of all files of one load on the agent's disk. */
+const totalLimit = 100 * 1_024 ** 3;
+
+export async function loadObjects(action: LoadAction, context: ActionContext): Promise<ActionResult> {
+  const { load, source } = action;
+  const { ports, warehouse, dialect, limit, asserts } = context.run.context;
+  if (asserts !== undefined && load.purges)
+    throw new PermanentFault('a test cannot delete objects of a store: set "purgeFiles" to No');
+  const columns = await readTarget(load.target, warehouse, context);
+  // A wrong column is said before anything is fetched.
+  planFileLoad(load, columns, [], dialect);
+  const listed = await ports.stores.list(source.place, limit);
+  const matching = await selectMatching(listed, source);
+  const chosen = await withoutLoaded(matching, action, context);
+  const files: LoadedFile[] = [];
+  try {
+    const loaded = await fetchAll(chosen, action, files, context);
+    if (loaded.length === 0)
+      return {
+        status: 'SUCCESS',
+        rowCount: 0,
+        message: describeNothing(nameObject(source.place), source.pattern, listed.length, matching.length),
+      };
+    const outcome = await fill(action, columns, files, loaded, context);
+    const leftBehind = matching.length - loaded.length;
+    if (load.purges)
+      await ports.stores.remove(
+        source.place.store,
+        loaded.filter(({ key }) => !outcome.skipped.has(key)).map(({ key }) => key),
+        limit,
+      );
+    printFaults(outcome, (line) =>
+      ports.log(line, { step: context.step.current().stepId, stream: 'component' }),
+    );
+    return {
+      status: 'SUCCESS',
+      rowCount: outcome.rows,
+      byteCount: loaded.reduce((sum, { size }) => sum + size, 0),
+      message: describeLoad(outcome, loaded.length, leftBehind, load.reloads),
+    };
+  } finally {
+    for (const { path } of files) await ports.files.endWrite(path, false).catch(() => undefined);
+  }
+}
+
+/** @throws PermanentFault if the table does not exist */
+async function readTarget(
+  target: LoadAction['load']['target'],
+  warehouse: Pick<Transaction, 'query'>,
+  { run }: ActionContext,
+): Promise<TargetColumn[]> {
+  const { dialect } = run.context;
+  const { rows } = await warehouse.query(dialect.tableColumns(target), columnLimit);
+  if (rows.length === 0)
+    throw new PermanentFault(
+      `the table "${target.table}" does not exist: make it before, for example by a create-table component`,
+    );
+  const lengths = await warehouse.query(dialect.textLengths(target), columnLimit);
+  const byName = new Map(lengths.rows.map(([name, length]) => [String(name), Number(length)]));
+  return rows.map(([name, type]) => {
+    const length = byName.get(String(name));
+    return { name: String(name), type: String(type), ...(length === undefined ? {} : { length }) };
+  });
+}
+
+/** Without what stands for a folder. */
+async function selectMatching(
+  listed: readonly StoredObject[],
+  { place, pattern }: LoadAction['source'],
+): Promise<StoredObject[]> {
+  const objects = listed.filter(({ key }) => !key.endsWith('/'));
+  if (pattern === '') return objects;
+  const matches = await compilePattern('pattern', pattern);
+  return objects.filter(
+    ({ key }) =>
+      matches(key) ||
+      matches(key.slice(place.key.length)) ||
+      matches(key.slice(key.lastIndexOf('/') + 1)) ||
+      matches(nameObject({ store: place.store, key })),
+  );
+}
+
+/** The objects that the table does not have. If it is empty, it has none. */
+async function withoutLoaded(
+  matching: StoredObject[],
+  { load, source }: LoadAction,
+  { run }: ActionContext,
+): Promise<StoredObject[]> {
+  const { warehouse, dialect } = run.context;
+  await warehouse.execute(createLoadedObjects(dialect));
+  if (load.reloads || (await isEmpty(load.target, warehouse, run.context.dialect))) return matching;
+  const { rows } = await warehouse.query(readLoadedObjects(load.target, dialect), 1_000_000);
+  const known = new Set(rows.map(([name, version]) => `${version} ${name}`));
+  return matching.filter(
+    ({ key, version }) => !known.has(`${version} ${nameObject({ store: source.place.store, key })}`),
+  );
+}
+
+async function isEmpty(
+  target: LoadAction['load']['target'],
+  { query }: Pick<Transaction, 'query'>,
+  dialect: ActionContext['run']['context']['dialect'],
+): Promise<boolean> {
+  const { rows } = await query(`SELECT 1 FROM ${dialect.table(target)} LIMIT 1`, 1);
+  return rows.length === 0;
+}
+
+/** Returns the objects that were fetched: all, or those within the limit of bytes. */
+async function fetchAll(
+  chosen: readonly StoredObject[],
+  { source, reading, load }: LoadAction,
+  files: LoadedFile[],
+  { run }: ActionContext,
+): Promise<StoredObject[]> {
+  const { ports, limit } = run.context;
+  const { store } = source.place;
+  const loaded: StoredObject[] = [];
+  let packed = 0;
+  let total = 0;
+  for (const object of chosen) {
+    const halted = run.context.findHalt();
+    if (halted !== undefined) throw new Error(halted.message ?? 'the run was cancelled');
+    if (load.sizeLimit !== undefined && packed >= load.sizeLimit) break;
+    const fetched = await ports.stores.fetch(store, object, reading, limit);
+    packed += object.size;
+    for (const file of fetched) {
+      const name = nameObject({ store, key: object.key });
+      files.push({ ...file, object, name: file.entry === '' ? name : `${name}/${file.entry}` });
+      total += file.bytes;
+    }
+    if (total > totalLimit)
+      throw new PermanentFault(
+        `the objects have more than ${totalLimit / 1_024 ** 3} GiB when they are unpacked, which is the limit of one load: name a longer prefix, or set sizeLimitB`,
+      );
+    for (const { name, longestLine, longestLineAt } of files.slice(-fetched.length))
+      if (load.format.type === 'CSV' && longestLine > csvLineLimit)
+        throw new PermanentFault(
+          `"${name}" has a line of ${longestLine} bytes at byte ${longestLineAt}; the limit is ${csvLineLimit}: check the record delimiter, or leave the object out`,
+        );
+    loaded.push(object);
+  }
+  return loaded;
+}
+
+async function fill(
+  action: LoadAction,
+  columns: readonly TargetColumn[],
+  files: readonly LoadedFile[],
+  loaded: readonly StoredObject[],
+  { run, step }: ActionContext,
+): Promise<LoadOutcome> {
+  const { load, source } = action;
+  const { dialect } = run.context;
+  const { store } = source.place;
+  const paths = new Map(files.map((file) => [dialect.quotePath(file.path), file]));
+  for (const file of files)
+    step.nameFile(file.path, {
+      kind: 'object',
+      name: datasetNames.object(nameStoreInLineage(store), file.object.key),
+    });
+  // The step shows no folder of this machine.
+  const warehouse = run.context.warehouse.watch((sql) => {
+    let shown = sql;
+    for (const [path, { name }] of paths) if (shown.includes(path)) shown = shown.replaceAll(path, dialect.literal(name));
+    return step.noteStatement(shown);
+  });
+  const fillAll = async (transaction: Transaction) => {
+    const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
+    if (await isEmpty(load.target, transaction, dialect))
+      await transaction.execute(forgetLoadedObjects(load.target, dialect));
+    for (const file of files) {
+      const members =
+        load.format.type === 'CSV' || load.match === 'position'
+          ? []
+          : (
+              await transaction.query(dialect.listObjectMembers(file.path, load.format), columnLimit)
+            ).rows.map(([member]) => String(member));
+      const plan = planFileLoad(load, columns, members, dialect);
+      try {
+        await loadTolerantly(file, plan, { load, outcome, dialect, transaction });
+      } catch (error) {
+        throw error instanceof PermanentFault ? error : new FailedFile(file, plan, error);
+      }
+    }
+    const objects = loaded
+      .filter(({ key }) => !outcome.skipped.has(key))
+      .map(({ key, version }) => ({ name: nameObject({ store, key }), version }));
+    for (let at = 0; at < objects.length; at += 1_000)
+      await transaction.execute(noteLoadedObjects(load.target, objects.slice(at, at + 1_000), dialect));
+    return outcome;
+  };
+  try {
+    return await warehouse.transact(fillAll);
+  } catch (error) {
+    throw error instanceof FailedFile ? await explainFailure(error, load, run.context.warehouse) : error;
+  }
+}

@@ -1,0 +1,33 @@
+/** The access key of the machine's role, by the standard chain of AWS. Its library is loaded when it is used. */
+import { ConnectorError } from '@headgate/pipelines';
+import type { AccessKey } from './sigv4.ts';
+
+let chain: Promise<() => Promise<AccessKey>> | undefined;
+
+async function load(): Promise<() => Promise<AccessKey>> {
+  const { defaultProvider } = await import('@aws-sdk/credential-provider-node').catch(() => {
+    throw new ConnectorError('the agent has no library for the role of its machine: install @aws-sdk/credential-provider-node');
+  });
+  return async () => {
+    const { accessKeyId, secretAccessKey, sessionToken } = await read();
+    return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+  };
+  function read() {
+    provider ??= defaultProvider({ maxRetries: 2, timeout: 5_000 });
+    return provider();
+  }
+}
+
+let provider: (() => Promise<AccessKey>) | undefined;
+
+/** @throws ConnectorError if the machine has no role */
+export async function readMachineKey(): Promise<AccessKey> {
+  chain ??= load();
+  try {
+    return await (await chain)();
+  } catch (error) {
+    if (error instanceof ConnectorError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConnectorError(`the machine of the agent has no role that can be used: ${reason.slice(0, 200)}`);
+  }
+}
