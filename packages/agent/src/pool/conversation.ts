@@ -125,6 +125,10 @@ export function createConversation(
         return (await openStores()).list(request, interrupt);
       case 'store-fetch':
         return (await openStores()).fetch(request, interrupt);
+      case 'store-stat':
+        return (await openStores()).stat(request, interrupt);
+      case 'store-send':
+        return (await openStores()).send(request, interrupt);
       case 'store-remove':
         return (await openStores()).remove(request, interrupt);
       case 'file-download':

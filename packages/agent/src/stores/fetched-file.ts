@@ -138,6 +138,6 @@ function describeFailure(error: unknown, key: string): unknown {
     return new PermanentFault(
       `"${key}" cannot be unpacked (${code}): it is damaged, or "compression" is wrong`,
     );
-  if (!error.message.includes(key)) error.message = `"${key}": ${error.message}`;
+  if (!error.message.includes(`"${key}"`)) error.message = `"${key}": ${error.message}`;
   return error;
 }

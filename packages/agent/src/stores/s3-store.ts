@@ -53,8 +53,8 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
       return { ...call, headers: signRequest(call, await readKey(), region, moment) };
     },
     readFault,
-    adapt(response, fault) {
-      const right = response.headers['x-amz-bucket-region'] ?? fault.region;
+    adapt(response) {
+      const right = response.headers['x-amz-bucket-region'] ?? readElement(response.text, 'Region');
       if (address.kind === 'gcs' || right === undefined || right === region || !/^[a-z0-9-]{2,40}$/.test(right))
         return false;
       region = right;
@@ -161,19 +161,10 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
   };
 }
 
-interface S3Fault extends StoreFault {
-  region?: string;
-}
-
 /** The answer to HEAD has no body. */
-function readFault({ text, status }: ReceivedResponse): S3Fault {
-  const region = readElement(text, 'Region');
+function readFault({ text, status }: ReceivedResponse): StoreFault {
   const code = readElement(text, 'Code') ?? (status === 404 ? 'NoSuchKey' : '');
-  return {
-    code: code.slice(0, 100),
-    message: (readElement(text, 'Message') ?? '').slice(0, 300),
-    ...(region === undefined ? {} : { region }),
-  };
+  return { code: code.slice(0, 100), message: (readElement(text, 'Message') ?? '').slice(0, 300) };
 }
 
 const remedies: Readonly<Record<string, string>> = {

@@ -25,7 +25,7 @@ export interface StoreProtocol {
   sign(call: StoreCall, skew: number): Promise<SentRequest>;
   readFault(response: ReceivedResponse): StoreFault;
   /** Whether another request can succeed, such as one to another region, because of what the server said. */
-  adapt?(response: ReceivedResponse, fault: StoreFault): boolean;
+  adapt?(response: ReceivedResponse): boolean;
   /** What to do about a fault; undefined: what its status says. */
   advise(fault: StoreFault, status: number): string | undefined;
 }
@@ -97,7 +97,7 @@ export function createStoreCalls(exchange: Exchange, protocol: StoreProtocol, ti
         const { refused } = answer;
         const fault = protocol.readFault(refused);
         if (count === 1 && correctsClock(refused, fault)) continue;
-        if (!hasAdapted && protocol.adapt?.(refused, fault) === true) {
+        if (!hasAdapted && protocol.adapt?.(refused) === true) {
           hasAdapted = true;
           continue;
         }

@@ -166,22 +166,32 @@ export function readOnError(parameters: Parameters): OnError {
   return { then: 'skip-file', most, unit: word };
 }
 
-function readCsvFormat(parameters: Parameters): CsvFormat {
+/** @throws ParameterError */
+export function readSeparators(
+  parameters: Parameters,
+  quoteOtherwise: string,
+): { delimiter: string; quote: string } {
   requireLineEnds(parameters);
-  const quote = readCharacter(parameters, 'fieldOptionallyEnclosed');
+  const delimiter = readDelimiter(parameters);
+  const isAbsent = parameters.optionalText('fieldOptionallyEnclosed') === undefined;
+  const quote = isAbsent ? quoteOtherwise : readCharacter(parameters, 'fieldOptionallyEnclosed');
+  if (quote !== '' && delimiter.includes(quote))
+    throw new ParameterError(
+      `"fieldOptionallyEnclosed" is ${JSON.stringify(quote)}, which is in the delimiter too`,
+    );
+  return { delimiter, quote };
+}
+
+function readCsvFormat(parameters: Parameters): CsvFormat {
+  const { delimiter, quote } = readSeparators(parameters, '');
   const escape = readCharacter(parameters, 'escape');
   const unenclosed = readCharacter(parameters, 'escapeUnenclosedField');
   if (unenclosed !== '' && quote !== '' && unenclosed !== escape)
     throw new ParameterError(
       `"escapeUnenclosedField" is ${JSON.stringify(unenclosed)}, and values are enclosed by ${quote}: set "escape" to the same character, or clear it`,
     );
-  const delimiter = readDelimiter(parameters);
-  for (const [name, character] of [
-    ['fieldOptionallyEnclosed', quote],
-    ['escape', escape],
-  ] as const)
-    if (character !== '' && delimiter.includes(character))
-      throw new ParameterError(`"${name}" is ${JSON.stringify(character)}, which is in the delimiter too`);
+  if (escape !== '' && delimiter.includes(escape))
+    throw new ParameterError(`"escape" is ${JSON.stringify(escape)}, which is in the delimiter too`);
   const skippedLines = parameters.optionalInteger('skipHeader') ?? 0;
   if (skippedLines < 0)
     throw new ParameterError(`"skipHeader" is ${skippedLines}: it must be 0 or more`);
@@ -202,7 +212,8 @@ function readCsvFormat(parameters: Parameters): CsvFormat {
   };
 }
 
-function readMomentFormat(parameters: Parameters, name: string): string | undefined {
+/** Undefined for the usual ones. @throws ParameterError */
+export function readMomentFormat(parameters: Parameters, name: string): string | undefined {
   const format = parameters.optionalText(name)?.trim();
   return format === undefined || /^(?:auto)?$/i.test(format) ? undefined : format;
 }

@@ -177,7 +177,13 @@ function renderColumnStruct(columns: readonly FileColumn[]): string {
 function writeFile(query: string, path: string, format: FileFormat): string {
   const options =
     format.type === 'CSV'
-      ? `FORMAT csv, HEADER ${format.header}, DELIMITER ${quoteText(format.delimiter)}`
+      ? [
+          `FORMAT csv, HEADER ${format.header}, DELIMITER ${quoteText(format.delimiter)}`,
+          ...(format.quote === undefined
+            ? []
+            : [`QUOTE ${quoteText(format.quote)}, ESCAPE ${quoteText(format.quote)}`]),
+          ...(format.nullWord === undefined ? [] : [`NULLSTR ${quoteText(format.nullWord)}`]),
+        ].join(', ')
       : `FORMAT ${format.type.toLowerCase()}`;
   return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;
 }

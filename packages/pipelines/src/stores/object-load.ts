@@ -46,3 +46,15 @@ export interface ObjectLoad {
   /** Whether objects are loaded that were loaded before. */
   readonly reloads: boolean;
 }
+
+/** A copy of a file or an object to another place. */
+export interface ObjectTransfer {
+  readonly source:
+    | { readonly address: string }
+    | { readonly place: StorePlace }
+    | { readonly path: string };
+  readonly target: { readonly place: StorePlace } | { readonly path: string };
+  /** Whether a zip archive is unpacked: its files go to a folder with the name of the target. */
+  readonly unpacks: boolean;
+  readonly gzips: boolean;
+}

@@ -18,6 +18,7 @@ import { waitUnlessHalted } from '../context/waiting.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
 import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
 import { loadObjects } from '../objects/object-load.ts';
+import { transferObject, unloadObject } from '../objects/object-transfer.ts';
 import { iterateFiles } from './file-search.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { runScript } from './script-action.ts';
@@ -95,6 +96,8 @@ const performers: Performers = {
   },
   'load-endpoint': loadEndpoint,
   'load-objects': loadObjects,
+  'unload-object': unloadObject,
+  'transfer-object': transferObject,
   'run-script': runScript,
   async 'unload-file'({ target, statement }, { run, step }) {
     const { ports, warehouse } = run.context;

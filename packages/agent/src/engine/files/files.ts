@@ -3,11 +3,11 @@
  * written to.
  */
 import { type Action, isFileAddress } from '@headgate/pipelines';
-import type { ArtifactFiles, RunFiles, RunPorts } from '../ports/ports.ts';
+import type { ArtifactFiles, RunPorts } from '../ports/ports.ts';
 import type { Session } from '../session/session.ts';
 import { FileError } from './run-files.ts';
 
-type Files = { files: Omit<RunFiles, 'close'> };
+type Files = Pick<RunPorts, 'files'>;
 
 export interface OpenedFile extends AsyncDisposable {
   /** Absolute. */

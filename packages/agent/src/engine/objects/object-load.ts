@@ -22,11 +22,11 @@ import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import type { Transaction } from '../session/session.ts';
 import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
 import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
+import { columnLimit, isEmpty, readTarget } from './target-table.ts';
 import { loadTolerantly } from './tolerant-load.ts';
 
 type LoadAction = Extract<Action, { action: 'load-objects' }>;
 
-const columnLimit = 10_000;
 /** Bytes of all files of one load on the agent's disk. */
 const totalLimit = 100 * 1_024 ** 3;
 
@@ -35,7 +35,7 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
   const { ports, warehouse, dialect, limit, asserts } = context.run.context;
   if (asserts !== undefined && load.purges)
     throw new PermanentFault('a test cannot delete objects of a store: set "purgeFiles" to No');
-  const columns = await readTarget(load.target, warehouse, context);
+  const columns = await readTarget(load.target, warehouse, dialect);
   // A wrong column is said before anything is fetched.
   planFileLoad(load, columns, [], dialect);
   const listed = await ports.stores.list(source.place, limit);
@@ -72,26 +72,6 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
   }
 }
 
-/** @throws PermanentFault if the table does not exist */
-async function readTarget(
-  target: LoadAction['load']['target'],
-  warehouse: Pick<Transaction, 'query'>,
-  { run }: ActionContext,
-): Promise<TargetColumn[]> {
-  const { dialect } = run.context;
-  const { rows } = await warehouse.query(dialect.tableColumns(target), columnLimit);
-  if (rows.length === 0)
-    throw new PermanentFault(
-      `the table "${target.table}" does not exist: make it before, for example by a create-table component`,
-    );
-  const lengths = await warehouse.query(dialect.textLengths(target), columnLimit);
-  const byName = new Map(lengths.rows.map(([name, length]) => [String(name), Number(length)]));
-  return rows.map(([name, type]) => {
-    const length = byName.get(String(name));
-    return { name: String(name), type: String(type), ...(length === undefined ? {} : { length }) };
-  });
-}
-
 /** Without what stands for a folder. */
 async function selectMatching(
   listed: readonly StoredObject[],
@@ -123,15 +103,6 @@ async function withoutLoaded(
   return matching.filter(
     ({ key, version }) => !known.has(`${version} ${nameObject({ store: source.place.store, key })}`),
   );
-}
-
-async function isEmpty(
-  target: LoadAction['load']['target'],
-  { query }: Pick<Transaction, 'query'>,
-  dialect: ActionContext['run']['context']['dialect'],
-): Promise<boolean> {
-  const { rows } = await query(`SELECT 1 FROM ${dialect.table(target)} LIMIT 1`, 1);
-  return rows.length === 0;
 }
 
 /** Returns the objects that were fetched: all, or those within the limit of bytes. */

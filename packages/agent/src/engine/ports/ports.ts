@@ -101,6 +101,8 @@ export interface RunFiles {
   beginWrite(path: string): Promise<string>;
   /** Adds text to a file between its begin and its end. */
   append(partial: string, text: string): Promise<void>;
+  /** The path of a file between its begin and its end, which is written by others. */
+  findWriting(partial: string): string;
   /** Renames a complete file to its target, and removes another. */
   endWrite(partial: string, isComplete: boolean): Promise<void>;
   /** Removes unfinished files. */
@@ -137,6 +139,22 @@ export interface RunStorePort {
     limit?: AbortSignal,
   ): Promise<FetchedFile[]>;
   remove(store: StoreAddress, keys: readonly string[], limit?: AbortSignal): Promise<void>;
+  /** @throws Error also if there is no such object */
+  stat(place: StorePlace, limit?: AbortSignal): Promise<StoredObject>;
+  /** Copies a file to an object or to a file of the files folder. Returns the bytes that were written. */
+  send(file: SentFile, limit?: AbortSignal): Promise<number>;
+}
+
+export interface SentFile {
+  /** A file that is being written, a path of the files folder, or an object of the store of the target. */
+  readonly source:
+    | { readonly partial: string }
+    | { readonly path: string }
+    | { readonly object: StoredObject };
+  readonly target: { readonly place: StorePlace } | { readonly path: string };
+  readonly gzips: boolean;
+  /** Whether a target that exists is an error. */
+  readonly isNew: boolean;
 }
 
 export interface RunPorts {
@@ -158,7 +176,7 @@ export interface RunPorts {
   runScript: RunScript;
   /** Undefined if the use was not known when the execution started. */
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
-  files: Omit<RunFiles, 'close'>;
+  files: Omit<RunFiles, 'close' | 'findWriting'>;
   /**
    * Downloads a file into a partial file of the files folder, which `files.endWrite` removes.
    *

@@ -16,7 +16,7 @@ import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scri
 import type { FetchedFile } from '../../stores/fetched-file.ts';
 import type { StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { FileDescription, LogSource, RunOutcome, RunRequest } from './ports.ts';
+import type { FileDescription, LogSource, RunOutcome, RunRequest, SentFile } from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -98,6 +98,9 @@ export interface Questions {
     asked: { store: StoreAddress; object: StoredObject; reading: ObjectReading };
     answer: FetchedFile[];
   };
+  'store-stat': { asked: { place: StorePlace }; answer: StoredObject };
+  /** The answer is the number of bytes. */
+  'store-send': { asked: SentFile; answer: number };
   'store-remove': { asked: { store: StoreAddress; keys: readonly string[] }; answer: undefined };
   'file-find': { asked: { path: string }; answer: string };
   'file-text': { asked: { path: string }; answer: string };

@@ -59,7 +59,9 @@ type Interruptible =
   | 'file-download'
   | 'store-list'
   | 'store-fetch'
-  | 'store-remove';
+  | 'store-remove'
+  | 'store-stat'
+  | 'store-send';
 
 export function createRunningRun(
   { run: number, start }: Extract<ToRun, { type: 'start' }>,
@@ -195,6 +197,8 @@ export function createRunningRun(
       list: (place, limit) => askWithin(limit, 'store-list', { place }),
       fetch: (store, object, reading, limit) =>
         askWithin(limit, 'store-fetch', { store, object, reading }),
+      stat: (place, limit) => askWithin(limit, 'store-stat', { place }),
+      send: (file, limit) => askWithin(limit, 'store-send', file),
       remove: (store, keys, limit) => askWithin(limit, 'store-remove', { store, keys }),
     },
     enterScratch: () => ask('scratch', {}),

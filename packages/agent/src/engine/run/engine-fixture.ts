@@ -246,6 +246,8 @@ function createStorePort(stores: StoreAccess = refuseStores, files: RunFiles): R
   return {
     list: (place, limit = never) => answered.list({ place }, limit),
     fetch: (store, object, reading, limit = never) => answered.fetch({ store, object, reading }, limit),
+    stat: (place, limit = never) => answered.stat({ place }, limit),
+    send: (file, limit = never) => answered.send(file, limit),
     remove: (store, keys, limit = never) => answered.remove({ store, keys }, limit),
   };
 }

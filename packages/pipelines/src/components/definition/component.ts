@@ -13,7 +13,9 @@ import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/va
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
 import type { ParameterTable } from './declared-parameters.ts';
-import type { ObjectLoad, ObjectReading, ObjectSource } from '../../stores/object-load.ts';
+import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
+import type { TargetColumn } from '../../stores/object-statements.ts';
+import type { StorePlace } from '../../stores/store-address.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 /** Why an assert does not hold. */
@@ -113,6 +115,16 @@ export type Action =
       load: ObjectLoad;
       notes: readonly string[];
     }
+  /** Writes the rows of a table to an object. `statement` gets the columns of the table. */
+  | {
+      action: 'unload-object';
+      table: TableReference;
+      place: StorePlace;
+      gzips: boolean;
+      isNew: boolean;
+      statement(path: string, columns: readonly TargetColumn[]): string;
+    }
+  | ({ action: 'transfer-object' } & ObjectTransfer)
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
       action: 'run-script';
@@ -131,6 +143,8 @@ export interface FileSearch {
   readonly pattern: string;
   readonly recursive: boolean;
   readonly limit: number | undefined;
+  /** Of a search in an object store; `folder` is then its address. */
+  readonly place?: StorePlace;
 }
 
 export interface FoundFile {

@@ -26,7 +26,14 @@ export interface ColumnType {
 export class SqlError extends Error {}
 
 export type FileFormat =
-  | { type: 'CSV'; header: boolean; delimiter: string }
+  | {
+      type: 'CSV';
+      header: boolean;
+      delimiter: string;
+      /** Of a file that is written: what encloses values, and what stands for NULL. */
+      quote?: string;
+      nullWord?: string;
+    }
   | { type: 'JSON' }
   | { type: 'PARQUET' };
 

@@ -1,0 +1,3 @@
+export function createAzureStore(_: unknown): never {
+  throw new Error('not yet');
+}
