@@ -140,8 +140,8 @@ describe('formats of s3-load', () => {
 
   it('ends a zip bomb early', async () => {
     await scene.rows('create table t (id integer)');
-    const zeros = Buffer.alloc(200 * 1_048_576, '0\n');
-    for (const bomb of [gzipSync(zeros), zip({ 'a.csv': zeros }), zstdCompressSync(zeros)]) {
+    const zeros = Buffer.alloc(70 * 1_048_576, '0\n');
+    for (const bomb of [gzipSync(zeros, { level: 9 }), zip({ 'a.csv': zeros })]) {
       s3.put('bomb', bomb);
       const { status, message } = await load({});
       assert.equal(status, 'FAILED');

@@ -7,6 +7,7 @@ import {
   compilePattern,
   createLoadedObjects,
   csvLineLimit,
+  type Dialect,
   datasetNames,
   forgetLoadedObjects,
   nameObject,
@@ -169,17 +170,12 @@ async function fill(
     if (await isEmpty(load.target, transaction, dialect))
       await transaction.execute(forgetLoadedObjects(load.target, dialect));
     for (const file of files) {
-      const members =
-        load.format.type === 'CSV' || load.match === 'position'
-          ? []
-          : (
-              await transaction.query(dialect.listObjectMembers(file.path, load.format), columnLimit)
-            ).rows.map(([member]) => String(member));
-      const plan = planFileLoad(load, columns, members, dialect);
       try {
+        const members = await listMembers(file.path, load, transaction, dialect);
+        const plan = planFileLoad(load, columns, members, dialect);
         await loadTolerantly(file, plan, { load, outcome, dialect, transaction });
       } catch (error) {
-        throw error instanceof PermanentFault ? error : new FailedFile(file, plan, error);
+        throw error instanceof PermanentFault ? error : new FailedFile(file, error);
       }
     }
     const objects = loaded
@@ -192,6 +188,20 @@ async function fill(
   try {
     return await warehouse.transact(fillAll);
   } catch (error) {
-    throw error instanceof FailedFile ? await explainFailure(error, load, run.context.warehouse) : error;
+    if (!(error instanceof FailedFile)) throw error;
+    const plan = planFileLoad(load, columns, [], dialect);
+    throw await explainFailure(error, load, plan, run.context.warehouse);
   }
+}
+
+/** The names of the members of all objects of a file, if they matter. */
+async function listMembers(
+  path: string,
+  { format, match }: LoadAction['load'],
+  { query }: Transaction,
+  dialect: Dialect,
+): Promise<string[]> {
+  if (format.type === 'CSV' || match === 'position') return [];
+  const { rows } = await query(dialect.listObjectMembers(path, format), columnLimit);
+  return rows.map(([member]) => String(member));
 }

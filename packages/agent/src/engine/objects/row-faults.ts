@@ -15,11 +15,9 @@ export interface LoadedFile extends FetchedFile {
 /** The statement that loads a file failed, and with it the transaction. */
 export class FailedFile extends Error {
   readonly file: LoadedFile;
-  readonly plan: FileLoad;
-  constructor(file: LoadedFile, plan: FileLoad, cause: unknown) {
+  constructor(file: LoadedFile, cause: unknown) {
     super('a file was not loaded', { cause });
     this.file = file;
-    this.plan = plan;
   }
 }
 
@@ -52,8 +50,9 @@ export function describeBroken(message: string): string {
  * @param warehouse outside of the transaction, which is over
  */
 export async function explainFailure(
-  { file, plan, cause }: FailedFile,
+  { file, cause }: FailedFile,
   load: ObjectLoad,
+  plan: FileLoad,
   warehouse: Pick<Session, 'query'>,
 ): Promise<unknown> {
   const message = cause instanceof Error ? cause.message : String(cause);
