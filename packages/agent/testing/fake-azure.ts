@@ -60,7 +60,8 @@ async function serve(state: FakeAzure, request: IncomingMessage, response: Serve
   const [, account, container, ...steps] = url.pathname.split('/').map(decodeURIComponent);
   const key = steps.join('/');
   state.requests.push(`${method} ${key}`);
-  if (account !== state.account || container !== state.container) return refuse(response, 404, 'ContainerNotFound');
+  if (account !== state.account || container !== state.container)
+    return refuse(response, 404, 'ContainerNotFound');
   const component = url.searchParams.get('comp');
   if (component === 'list') return answerList(state, url.searchParams, response);
   if (method === 'PUT') return answerPut(state, key, component, url, request, body, response);
@@ -90,7 +91,7 @@ function answerPut(
   { headers }: IncomingMessage,
   body: Buffer,
   response: ServerResponse,
-): void {
+): unknown {
   const source = headers['x-ms-copy-source'];
   if (component === 'block') state.blocks.set(`${key} ${url.searchParams.get('blockid')}`, body);
   else if (component === 'blocklist') {
@@ -106,10 +107,11 @@ function answerPut(
     return void response.writeHead(202, { 'x-ms-copy-status': 'success' }).end();
   } else if (headers['x-ms-blob-type'] !== 'BlockBlob') return refuse(response, 400, 'MissingRequiredHeader');
   else state.objects.set(key, body);
-  response.writeHead(201).end();
+  return response.writeHead(201).end();
 }
 
-const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const escapeXml = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 function answerList(state: FakeAzure, query: URLSearchParams, response: ServerResponse): void {
   const [prefix, marker] = [query.get('prefix') ?? '', query.get('marker') ?? ''];
@@ -117,16 +119,23 @@ function answerList(state: FakeAzure, query: URLSearchParams, response: ServerRe
   const page = keys.slice(0, state.pageSize);
   const blobs = page.map((key) => {
     const bytes = state.objects.get(key) ?? Buffer.alloc(0);
-    return `<Blob><Name>${escape(key)}</Name><Properties><Last-Modified>${new Date(0).toUTCString()}</Last-Modified><Etag>${tagOf(bytes).replaceAll('"', '')}</Etag><Content-Length>${bytes.length}</Content-Length></Properties></Blob>`;
+    return `<Blob><Name>${escapeXml(key)}</Name><Properties><Last-Modified>${new Date(0).toUTCString()}</Last-Modified><Etag>${tagOf(bytes).replaceAll('"', '')}</Etag><Content-Length>${bytes.length}</Content-Length></Properties></Blob>`;
   });
   const next = keys.length > page.length ? `<NextMarker>${page.at(-1)}</NextMarker>` : '<NextMarker />';
   response
     .writeHead(200)
-    .end(`<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>${blobs.join('')}</Blobs>${next}</EnumerationResults>`);
+    .end(
+      `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>${blobs.join('')}</Blobs>${next}</EnumerationResults>`,
+    );
 }
 
 /** Azure Storage, "Authorize with Shared Key", and a shared access signature by its `sig`. */
-function isAuthorized(state: FakeAzure, { method, headers }: IncomingMessage, url: URL, body: Buffer): boolean {
+function isAuthorized(
+  state: FakeAzure,
+  { method, headers }: IncomingMessage,
+  url: URL,
+  body: Buffer,
+): boolean {
   if (url.searchParams.has('sig')) return url.searchParams.get('sig') === state.signature;
   const named = (name: string) => String(headers[name] ?? '');
   const date = Date.parse(named('x-ms-date'));
@@ -136,7 +145,10 @@ function isAuthorized(state: FakeAzure, { method, headers }: IncomingMessage, ur
     .sort()
     .map((name) => `${name}:${named(name)}\n`)
     .join('');
-  const query = [...url.searchParams].map(([name, value]) => `\n${name}:${value}`).sort().join('');
+  const query = [...url.searchParams]
+    .map(([name, value]) => `\n${name}:${value}`)
+    .sort()
+    .join('');
   const length = body.length === 0 ? '' : String(body.length);
   const text = [
     ...[method, named('content-encoding'), named('content-language'), length, named('content-md5')],
@@ -144,6 +156,8 @@ function isAuthorized(state: FakeAzure, { method, headers }: IncomingMessage, ur
     ...[named('if-none-match'), named('if-unmodified-since'), named('range')],
     `${own}/${state.account}${url.pathname}${query}`,
   ].join('\n');
-  const signature = createHmac('sha256', Buffer.from(state.accountKey, 'base64')).update(text).digest('base64');
+  const signature = createHmac('sha256', Buffer.from(state.accountKey, 'base64'))
+    .update(text)
+    .digest('base64');
   return named('authorization') === `SharedKey ${state.account}:${signature}`;
 }

@@ -91,7 +91,8 @@ async function serve(state: FakeS3, request: IncomingMessage, response: ServerRe
   const asked = { method, key: steps.join('/'), query: url.searchParams, headers: request.headers, body };
   state.requests.push(`${method} ${asked.key}${url.search}`);
   if (state.intercept(asked, response) === true) return;
-  if (bucket !== state.bucket) throw new S3Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist');
+  if (bucket !== state.bucket)
+    throw new S3Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist');
   response.setHeader('date', new Date(Date.now() + state.skew).toUTCString());
   if (asked.query.has('uploads') || asked.query.has('uploadId')) answerUpload(state, asked, response);
   else answerObject(state, asked, response);
@@ -99,23 +100,23 @@ async function serve(state: FakeS3, request: IncomingMessage, response: ServerRe
 
 const tagOf = (bytes: Buffer) => `"${createHash('md5').update(bytes).digest('hex')}"`;
 
-function answerObject(state: FakeS3, asked: S3Request, response: ServerResponse): void {
+function answerObject(state: FakeS3, asked: S3Request, response: ServerResponse): unknown {
   const { method, key, query, headers, body } = asked;
   if (method === 'GET' && key === '') return answerList(state, query, response);
   if (method === 'DELETE') {
     state.objects.delete(key);
-    response.writeHead(204).end();
-    return;
+    return response.writeHead(204).end();
   }
   if (method === 'PUT') {
     const source = headers['x-amz-copy-source'];
-    const copied = typeof source === 'string' ? decodeURIComponent(source).split('/').slice(2).join('/') : undefined;
+    const copied =
+      typeof source === 'string' ? decodeURIComponent(source).split('/').slice(2).join('/') : undefined;
     const bytes = copied === undefined ? body : state.objects.get(copied)?.bytes;
     if (bytes === undefined) throw new S3Refusal(404, 'NoSuchKey', 'The specified key does not exist.');
     state.put(key, bytes);
-    const text = copied === undefined ? '' : `<CopyObjectResult><ETag>${tagOf(bytes)}</ETag></CopyObjectResult>`;
-    response.writeHead(200, { etag: tagOf(bytes) }).end(text);
-    return;
+    const text =
+      copied === undefined ? '' : `<CopyObjectResult><ETag>${tagOf(bytes)}</ETag></CopyObjectResult>`;
+    return response.writeHead(200, { etag: tagOf(bytes) }).end(text);
   }
   const found = state.objects.get(key);
   if (found === undefined) throw new S3Refusal(404, 'NoSuchKey', 'The specified key does not exist.');
@@ -134,8 +135,7 @@ function answerObject(state: FakeS3, asked: S3Request, response: ServerResponse)
     'last-modified': found.modified.toUTCString(),
     ...(first === undefined ? {} : { 'content-range': `bytes ${from}-${size - 1}/${size}` }),
   });
-  if (method === 'HEAD') response.end();
-  else response.end(bytes);
+  return method === 'HEAD' ? response.end() : response.end(bytes);
 }
 
 function answerList(state: FakeS3, query: URLSearchParams, response: ServerResponse): void {
@@ -156,11 +156,17 @@ function answerList(state: FakeS3, query: URLSearchParams, response: ServerRespo
   );
 }
 
-function answerUpload(state: FakeS3, { method, key, query, body }: S3Request, response: ServerResponse): void {
+function answerUpload(
+  state: FakeS3,
+  { method, key, query, body }: S3Request,
+  response: ServerResponse,
+): void {
   if (method === 'POST' && query.has('uploads')) {
     const id = `upload-${state.uploads.size + 1}`;
     state.uploads.set(id, { key, parts: new Map() });
-    response.writeHead(200).end(`<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
+    response
+      .writeHead(200)
+      .end(`<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
     return;
   }
   const id = query.get('uploadId') ?? '';
@@ -202,7 +208,9 @@ function refuse(state: FakeS3, response: ServerResponse, error: unknown): void {
       date: new Date(Date.now() + state.skew).toUTCString(),
       'x-amz-bucket-region': state.region,
     })
-    .end(`<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`);
+    .end(
+      `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`,
+    );
 }
 
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
@@ -223,7 +231,11 @@ function requireSignature(
   if (signature === '') throw new S3Refusal(403, 'AccessDenied', 'Access Denied');
   const [accessKeyId, day = '', region, service, end] = credential.split('/');
   if (accessKeyId !== state.accessKeyId)
-    throw new S3Refusal(403, 'InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.');
+    throw new S3Refusal(
+      403,
+      'InvalidAccessKeyId',
+      'The AWS Access Key Id you provided does not exist in our records.',
+    );
   if (region !== state.region || service !== 's3' || end !== 'aws4_request')
     throw new S3Refusal(
       400,
@@ -232,26 +244,55 @@ function requireSignature(
       `<Region>${state.region}</Region>`,
     );
   if (headers['x-amz-content-sha256'] !== sha256(body))
-    throw new S3Refusal(400, 'XAmzContentSHA256Mismatch', 'The provided x-amz-content-sha256 header does not match.');
+    throw new S3Refusal(
+      400,
+      'XAmzContentSHA256Mismatch',
+      'The provided x-amz-content-sha256 header does not match.',
+    );
   const names = signed.split(';');
   const needed = ['host', 'x-amz-content-sha256', 'x-amz-date'];
   const sent = Object.keys(headers).filter((name) => name.startsWith('x-amz-'));
   for (const name of [...needed, ...sent])
     if (!names.includes(name))
-      throw new S3Refusal(403, 'AccessDenied', `There were headers present in the request which were not signed: ${name}`);
+      throw new S3Refusal(
+        403,
+        'AccessDenied',
+        `There were headers present in the request which were not signed: ${name}`,
+      );
   if (state.sessionToken !== undefined && headers['x-amz-security-token'] !== state.sessionToken)
     throw new S3Refusal(400, 'InvalidToken', 'The provided token is malformed or otherwise invalid.');
   const date = String(headers['x-amz-date']);
-  const time = Date.parse(date.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, '$1-$2-$3T$4:$5:$6Z'));
+  const time = Date.parse(
+    date.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, '$1-$2-$3T$4:$5:$6Z'),
+  );
   if (!date.startsWith(day) || !(Math.abs(Date.now() + state.skew - time) < 900_000))
-    throw new S3Refusal(403, 'RequestTimeTooSkewed', 'The difference between the request time and the current time is too large.');
+    throw new S3Refusal(
+      403,
+      'RequestTimeTooSkewed',
+      'The difference between the request time and the current time is too large.',
+    );
   const encode = (text: string) =>
-    encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
-  const query = [...url.searchParams].map(([name, value]) => `${encode(name)}=${encode(value)}`).sort().join('&');
-  const lines = names.map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}\n`).join('');
+    encodeURIComponent(text).replaceAll(
+      /[!'()*]/g,
+      (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
+  const query = [...url.searchParams]
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .sort()
+    .join('&');
+  const lines = names
+    .map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}\n`)
+    .join('');
   const canonical = [method, path, query, lines, signed, sha256(body)].join('\n');
   const text = ['AWS4-HMAC-SHA256', date, `${day}/${region}/s3/aws4_request`, sha256(canonical)].join('\n');
-  const key = [day, state.region, 's3', 'aws4_request'].reduce<string | Buffer>(hmac, `AWS4${state.secretAccessKey}`);
+  const key = [day, state.region, 's3', 'aws4_request'].reduce<string | Buffer>(
+    hmac,
+    `AWS4${state.secretAccessKey}`,
+  );
   if (!timingSafeEqual(hmac(key, text), Buffer.from(signature, 'hex')))
-    throw new S3Refusal(403, 'SignatureDoesNotMatch', 'The request signature we calculated does not match the signature you provided.');
+    throw new S3Refusal(
+      403,
+      'SignatureDoesNotMatch',
+      'The request signature we calculated does not match the signature you provided.',
+    );
 }

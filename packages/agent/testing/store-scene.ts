@@ -8,7 +8,10 @@ import { realTime } from '../src/time.ts';
 
 export interface StoreScene extends Fixture {
   /** Runs one component. */
-  component(type: string, parameters: Readonly<Record<string, unknown>>): Promise<{
+  component(
+    type: string,
+    parameters: Readonly<Record<string, unknown>>,
+  ): Promise<{
     status: string;
     message: string;
     rowCount: number | undefined;

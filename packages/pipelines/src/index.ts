@@ -216,8 +216,10 @@ export {
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
 export {
   type Conversion,
+  csvLineLimit,
   type Dialect,
   type PreparedStatement,
+  type RejectTables,
   type RewrittenStatement,
   SqlError,
   type StatementList,
@@ -247,7 +249,6 @@ export {
   tokenize,
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
-export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';
 export type { ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
 export {
   createLoadedObjects,
@@ -268,4 +269,4 @@ export {
   type StoreCredentials,
   type StorePlace,
 } from './stores/store-address.ts';
-export { csvLineLimit, type RejectTables } from './sql/dialect/dialect.ts';
+export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';

@@ -5,20 +5,26 @@ import { pipeline } from 'node:stream';
 import { pipeline as finishPipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { PermanentFault, type StoreAddress } from '@headgate/pipelines';
-import type { Questions } from '../engine/ports/run-messages.ts';
 import type { RunFiles, SentFile } from '../engine/ports/ports.ts';
+import type { Questions } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
 import type { ObjectStore, StoredObject } from '../stores/object-store.ts';
 import type { RunOptions } from './run-options.ts';
 
 export interface RunStores {
-  list(asked: Questions['store-list']['asked'], interrupt: AbortSignal): Promise<Questions['store-list']['answer']>;
+  list(
+    asked: Questions['store-list']['asked'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['store-list']['answer']>;
   fetch(
     asked: Questions['store-fetch']['asked'],
     interrupt: AbortSignal,
   ): Promise<Questions['store-fetch']['answer']>;
   remove(asked: Questions['store-remove']['asked'], interrupt: AbortSignal): Promise<undefined>;
-  stat(asked: Questions['store-stat']['asked'], interrupt: AbortSignal): Promise<Questions['store-stat']['answer']>;
+  stat(
+    asked: Questions['store-stat']['asked'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['store-stat']['answer']>;
   send(asked: Questions['store-send']['asked'], interrupt: AbortSignal): Promise<number>;
   closeAll(): void;
 }
@@ -82,7 +88,13 @@ export function createRunStores(
     isNew: boolean,
     interrupt: AbortSignal,
   ): Promise<number> {
-    if (isNew && (await files.find(target).then(() => true, () => false)))
+    if (
+      isNew &&
+      (await files.find(target).then(
+        () => true,
+        () => false,
+      ))
+    )
       throw new PermanentFault(`the file "${target}" exists: choose another name, or let it be replaced`);
     const partial = await files.beginWrite(target);
     let isComplete = false;
@@ -104,9 +116,7 @@ export function createRunStores(
         for await (const page of store.list(place.key, signal)) {
           found.push(...page);
           if (found.length > limit)
-            throw new Error(
-              `more than ${limit} objects begin with "${place.key}": name a longer prefix`,
-            );
+            throw new Error(`more than ${limit} objects begin with "${place.key}": name a longer prefix`);
         }
         return found;
       }),
@@ -132,14 +142,20 @@ export function createRunStores(
       const { place } = target;
       return within(place.store, interrupt, async (store, signal) => {
         if (isNew && (await exists(store, place.key, signal)))
-          throw new PermanentFault(`the object "${place.key}" exists: choose another name, or let it be replaced`);
+          throw new PermanentFault(
+            `the object "${place.key}" exists: choose another name, or let it be replaced`,
+          );
         const read = createReadStream(path, { highWaterMark: readBytes });
         const body = gzips ? pipeline(read, createGzip(), () => undefined) : read;
         return store.write(place.key, body as AsyncIterable<Buffer>, signal);
       });
     },
     closeAll() {
-      for (const store of opened.values()) void store.then((each) => each.close(), () => undefined);
+      for (const store of opened.values())
+        void store.then(
+          (each) => each.close(),
+          () => undefined,
+        );
       opened.clear();
     },
   };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
-import { type FakeAzure, startFakeAzure } from '../../testing/fake-azure.ts';
 import { startFakeApi } from '../../testing/fake-api.ts';
+import { type FakeAzure, startFakeAzure } from '../../testing/fake-azure.ts';
 import { createExchange } from '../connectors/exchange.ts';
 import { createAzureStore } from './azure-store.ts';
 import { createAzureTokens } from './azure-token.ts';
@@ -55,7 +55,13 @@ describe('the Azure adapter', () => {
     const [object] = await listAll(store, 'ä/');
     assert.ok(object !== undefined);
     const chunks: Buffer[] = [];
-    await readObject(store, { ...object, version: '' }, time, never, async (chunk) => void chunks.push(chunk));
+    await readObject(
+      store,
+      { ...object, version: '' },
+      time,
+      never,
+      async (chunk) => void chunks.push(chunk),
+    );
     assert.equal(String(Buffer.concat(chunks)), object.key);
     const large = Buffer.alloc(20 * 1_048_576, 'large ');
     assert.equal(await store.write('large', whole(large), never), large.length);
@@ -91,7 +97,10 @@ describe('the Azure adapter', () => {
     const clock = { ...time, date: () => now };
     const read = createAzureTokens(principal, exchange, clock, api.origin);
     assert.deepEqual([await read(), await read()], ['token', 'token']);
-    assert.deepEqual(api.requests.map(({ path }) => path), ['/t/oauth2/v2.0/token']);
+    assert.deepEqual(
+      api.requests.map(({ path }) => path),
+      ['/t/oauth2/v2.0/token'],
+    );
     now = new Date(now.getTime() + 3_600_000);
     await read();
     assert.equal(api.requests.length, 2);

@@ -83,7 +83,13 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
     } while (marker !== '');
   }
 
-  async function put(key: string, headers: Header[], body: Buffer, query: Record<string, string>, signal: AbortSignal) {
+  async function put(
+    key: string,
+    headers: Header[],
+    body: Buffer,
+    query: Record<string, string>,
+    signal: AbortSignal,
+  ) {
     await calls.send(() => ({ method: 'PUT', url: locate(key, query), headers, body }), signal);
   }
 
@@ -147,7 +153,8 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
         signal.throwIfAborted();
         status = (await stat(to, signal)).headers['x-ms-copy-status'];
       }
-      if (status !== 'success') throw new ConnectorError(`${name} did not finish the copy (${status}): run again`);
+      if (status !== 'success')
+        throw new ConnectorError(`${name} did not finish the copy (${status}): run again`);
     },
     close: exchange.close,
   };
@@ -192,7 +199,9 @@ function addSharedKey(
   const named = new Map(headers.map(([name, value]) => [name.toLowerCase(), value.trim()]));
   const read = (name: string) => named.get(name) ?? '';
   const length = body === undefined || body.byteLength === 0 ? '' : String(body.byteLength);
-  const own = [...named].filter(([name]) => name.startsWith('x-ms-')).sort(([one], [other]) => (one < other ? -1 : 1));
+  const own = [...named]
+    .filter(([name]) => name.startsWith('x-ms-'))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
   const query = [...url.searchParams]
     .map(([name, value]) => `\n${name.toLowerCase()}:${value}`)
     .sort()
@@ -217,7 +226,8 @@ function readFault({ text, headers }: ReceivedResponse): StoreFault {
 const remedies: Readonly<Record<string, string>> = {
   AuthenticationFailed: 'the key or the signature is wrong, or has expired; check the credentials',
   AuthorizationFailure: 'the credentials may not do this; ask for the right to do it there',
-  AuthorizationPermissionMismatch: 'the credentials may not do this; ask for the role Storage Blob Data Reader or Contributor',
+  AuthorizationPermissionMismatch:
+    'the credentials may not do this; ask for the role Storage Blob Data Reader or Contributor',
   NoAuthenticationInformation: 'the container is not public; name credentials',
   ContainerNotFound: 'correct the name of the container',
   BlobNotFound: 'there is no such object',
@@ -234,7 +244,9 @@ function readPage(xml: string, prefix: string, name: string): { objects: StoredO
   const objects = listElements(xml, 'Blob').map((entry): StoredObject => {
     const key = readElement(entry, 'Name');
     if (key === undefined)
-      throw new ConnectorError(`${name} has an object whose name has characters that cannot be listed: rename it`);
+      throw new ConnectorError(
+        `${name} has an object whose name has characters that cannot be listed: rename it`,
+      );
     return {
       key,
       size: Number(readElement(entry, 'Content-Length')),
@@ -244,12 +256,15 @@ function readPage(xml: string, prefix: string, name: string): { objects: StoredO
   });
   const odd = objects.find(({ key, size }) => !key.startsWith(prefix) || !Number.isSafeInteger(size));
   if (odd !== undefined)
-    throw new PermanentFault(`${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`);
+    throw new PermanentFault(
+      `${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`,
+    );
   return { objects, next: readElement(xml, 'NextMarker') ?? '' };
 }
 
 function requireFrom({ status, headers, body }: StreamedResponse, from: number, name: string) {
-  if (from === 0 || (status === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${from}-`))) return body;
+  if (from === 0 || (status === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${from}-`)))
+    return body;
   throw new PermanentFault(`${name} answered another part of the object than was asked for`);
 }
 

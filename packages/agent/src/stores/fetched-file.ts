@@ -133,7 +133,9 @@ function describeFailure(error: unknown, key: string): unknown {
   if (!(error instanceof Error)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new Error(`the disk of the agent is full: "${key}" was not fetched; free space, or load smaller objects`);
+    return new Error(
+      `the disk of the agent is full: "${key}" was not fetched; free space, or load smaller objects`,
+    );
   if (/^Z_|^ERR_.*BROTLI|^ERR__ERROR|^ZSTD_/.test(code))
     return new PermanentFault(
       `"${key}" cannot be unpacked (${code}): it is damaged, or "compression" is wrong`,

@@ -6,7 +6,9 @@ let chain: Promise<() => Promise<AccessKey>> | undefined;
 
 async function load(): Promise<() => Promise<AccessKey>> {
   const { defaultProvider } = await import('@aws-sdk/credential-provider-node').catch(() => {
-    throw new ConnectorError('the agent has no library for the role of its machine: install @aws-sdk/credential-provider-node');
+    throw new ConnectorError(
+      'the agent has no library for the role of its machine: install @aws-sdk/credential-provider-node',
+    );
   });
   return async () => {
     const { accessKeyId, secretAccessKey, sessionToken } = await read();
@@ -28,6 +30,8 @@ export async function readMachineKey(): Promise<AccessKey> {
   } catch (error) {
     if (error instanceof ConnectorError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConnectorError(`the machine of the agent has no role that can be used: ${reason.slice(0, 200)}`);
+    throw new ConnectorError(
+      `the machine of the agent has no role that can be used: ${reason.slice(0, 200)}`,
+    );
   }
 }

@@ -1,6 +1,7 @@
 /** Opens an object store with its credentials, which only the agent's own process has. */
-import { ConnectorError, cloudOf, PermanentFault, type StoreAddress } from '@headgate/pipelines';
+
 import { Secret } from '@headgate/contract/without-schemas';
+import { ConnectorError, cloudOf, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange } from '../connectors/exchange.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3-store.ts';

@@ -27,7 +27,11 @@ const time = {
 
 function open(changes: { secretAccessKey?: string; accessKeyId?: string; sessionToken?: string } = {}) {
   const { accessKeyId, secretAccessKey, endpoint, bucket } = s3;
-  const egress = createEgress({ allow: parseEgressAllow(['127.0.0.0/8']), setting: 'S', operator: 'the operator' });
+  const egress = createEgress({
+    allow: parseEgressAllow(['127.0.0.0/8']),
+    setting: 'S',
+    operator: 'the operator',
+  });
   return createS3Store({
     address: { kind: 's3', bucket, endpoint, credentials: { from: 'nobody' } },
     readKey: async () => ({ accessKeyId, secretAccessKey, ...changes }),
@@ -54,7 +58,13 @@ async function listAll(prefix = ''): Promise<StoredObject[]> {
 
 async function readWhole(key: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  await readObject(store, await store.stat(key, never), time, never, async (chunk) => void chunks.push(chunk));
+  await readObject(
+    store,
+    await store.stat(key, never),
+    time,
+    never,
+    async (chunk) => void chunks.push(chunk),
+  );
   return Buffer.concat(chunks);
 }
 
@@ -68,7 +78,10 @@ describe('the S3 adapter', () => {
     for (const key of keys) s3.put(key, key);
     s3.pageSize = 2;
     assert.deepEqual((await listAll()).map(({ key }) => key).sort(), keys.toSorted());
-    assert.deepEqual((await listAll('ä/')).map(({ key, size }) => [key, size]), [['ä/日本/🙂.csv', 18]]);
+    assert.deepEqual(
+      (await listAll('ä/')).map(({ key, size }) => [key, size]),
+      [['ä/日本/🙂.csv', 18]],
+    );
     for (const key of keys) assert.equal(String(await readWhole(key)), key);
   });
 
@@ -105,7 +118,10 @@ describe('the S3 adapter', () => {
 
   it('says what is wrong with credentials', async () => {
     for (const [changes, reason] of [
-      [{ secretAccessKey: 'wrong' }, /s3:\/\/lake-of-tests answered 403 \(SignatureDoesNotMatch: .*\): the secret key is wrong; check "secretAccessKey"/],
+      [
+        { secretAccessKey: 'wrong' },
+        /s3:\/\/lake-of-tests answered 403 \(SignatureDoesNotMatch: .*\): the secret key is wrong; check "secretAccessKey"/,
+      ],
       [{ accessKeyId: 'AKIAOTHER' }, /InvalidAccessKeyId.*check "accessKeyId"/],
     ] as const) {
       store = open(changes);
@@ -190,9 +206,18 @@ describe('the S3 adapter', () => {
 
   it('refuses lists that go on without an end, or have what was not asked for', async () => {
     const answers = [
-      ['<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>', /its list goes on, and not how/],
-      ['<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>', /the same page/],
-      ['<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>b/x</Key><Size>1</Size></Contents></ListBucketResult>', /listed "b\/x", which was not asked for/],
+      [
+        '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>',
+        /its list goes on, and not how/,
+      ],
+      [
+        '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>',
+        /the same page/,
+      ],
+      [
+        '<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>b/x</Key><Size>1</Size></Contents></ListBucketResult>',
+        /listed "b\/x", which was not asked for/,
+      ],
       ['<html>no store</html>', /answered without IsTruncated: check "endpoint"/],
     ] as const;
     for (const [text, reason] of answers) {

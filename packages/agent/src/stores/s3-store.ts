@@ -55,7 +55,12 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
     readFault,
     adapt(response) {
       const right = response.headers['x-amz-bucket-region'] ?? readElement(response.text, 'Region');
-      if (address.kind === 'gcs' || right === undefined || right === region || !/^[a-z0-9-]{2,40}$/.test(right))
+      if (
+        address.kind === 'gcs' ||
+        right === undefined ||
+        right === region ||
+        !/^[a-z0-9-]{2,40}$/.test(right)
+      )
         return false;
       region = right;
       return true;
@@ -127,7 +132,10 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
         },
         async complete(upload, parts) {
           const list = parts
-            .map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`)
+            .map(
+              (tag, index) =>
+                `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`,
+            )
             .join('');
           const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list}</CompleteMultipartUpload>`;
           const answer = await send(
@@ -203,7 +211,9 @@ function readPage(
   });
   const odd = objects.find(({ key, size }) => !key.startsWith(prefix) || !Number.isSafeInteger(size));
   if (odd !== undefined)
-    throw new PermanentFault(`${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`);
+    throw new PermanentFault(
+      `${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`,
+    );
   const next = readElement(xml, 'NextContinuationToken');
   if (isTruncated && (next ?? '') === '')
     throw new ConnectorError(`${name} said that its list goes on, and not how`);
@@ -215,7 +225,9 @@ function decodeKey(text: string, name: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new ConnectorError(`${name} listed a name that cannot be read: ${JSON.stringify(text.slice(0, 200))}`);
+    throw new ConnectorError(
+      `${name} listed a name that cannot be read: ${JSON.stringify(text.slice(0, 200))}`,
+    );
   }
 }
 

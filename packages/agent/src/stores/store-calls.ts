@@ -140,7 +140,8 @@ function describeFault(
 }
 
 function nameStoreIn(error: unknown, name: string): unknown {
-  if (error instanceof ExchangeError && !error.message.startsWith(name)) error.message = `${name}: ${error.message}`;
+  if (error instanceof ExchangeError && !error.message.startsWith(name))
+    error.message = `${name}: ${error.message}`;
   return error;
 }
 

@@ -1,11 +1,6 @@
 /** Turns the bytes of an object into the bytes of a file that the warehouse reads, within bounds. */
 import { Transform, type TransformCallback } from 'node:stream';
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { type ObjectReading, PermanentFault } from '@headgate/pipelines';
 
 type Stream = Exclude<ObjectReading['compression'], 'auto' | 'none' | 'zip'>;

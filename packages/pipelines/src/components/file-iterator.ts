@@ -33,9 +33,12 @@ export const fileIterator: OrchestrationDefinition = {
     'Runs its `iterationTarget` once for each file of a folder, in the order of their paths. The folder is looked up in the version and in the agent’s files folder; of two files with the same path the version’s counts. Or of a folder of an [object store](../../stores.md), such as `s3://bucket/folder`.',
   group: 'iterators',
   parameters: {
-    inputDataType: textParameter('Where the files are: Local, S3, Azure Blob Storage or Google Cloud Storage. The address says it too.', {
-      standard: 'Local',
-    }),
+    inputDataType: textParameter(
+      'Where the files are: Local, S3, Azure Blob Storage or Google Cloud Storage. The address says it too.',
+      {
+        standard: 'Local',
+      },
+    ),
     inputDataUrl1: textParameter(
       'The folder: a path, such as `data/in` or `file://data/in`, or an address, such as `s3://bucket/in`. `.`: all folders.',
       {
@@ -81,7 +84,8 @@ parameters:
   },
 };
 
-const otherPlace = 'is not supported: name a path of the agent’s files folder, or a folder of an object store, such as s3://bucket/in';
+const otherPlace =
+  'is not supported: name a path of the agent’s files folder, or a folder of an object store, such as s3://bucket/in';
 
 function readSearch(parameters: Parameters): FileSearch {
   const type = parameters.optionalText('inputDataType')?.trim();

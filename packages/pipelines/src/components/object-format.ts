@@ -1,7 +1,13 @@
 /** The parameters of files that components load from object stores. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { CsvFormat } from '../sql/dialect/dialect.ts';
-import type { ColumnMatch, Compression, ObjectFormat, ObjectReading, OnError } from '../stores/object-load.ts';
+import type {
+  ColumnMatch,
+  Compression,
+  ObjectFormat,
+  ObjectReading,
+  OnError,
+} from '../stores/object-load.ts';
 import {
   choiceParameter,
   numberParameter,
@@ -84,13 +90,7 @@ export const objectFormatParameters = {
 export const onErrorParameters = {
   onError: choiceParameter(
     'What to do if a row does not fit. Abort Statement: nothing is loaded. Continue: the row is left out, and named. Skip File: nothing of the file is loaded.',
-    [
-      'Abort Statement',
-      'Continue',
-      'Skip File',
-      'Skip File When n Errors',
-      'Skip File When n% Errors',
-    ],
+    ['Abort Statement', 'Continue', 'Skip File', 'Skip File When n Errors', 'Skip File When n% Errors'],
     { standard: 'Abort Statement' },
   ),
   n: numberParameter('How many faults, or which percentage of the rows, make a file be skipped.'),
@@ -156,14 +156,14 @@ export function readOnError(parameters: Parameters): OnError {
     'Skip File When n% Errors': 'percent',
   } as const;
   const word = parameters.choice('onError', words, 'abort');
-  if (word === 'abort' || word === 'continue') return { then: word };
-  if (word === 'skip') return { then: 'skip-file', most: 1, unit: 'rows' };
+  if (word === 'abort' || word === 'continue') return { how: word };
+  if (word === 'skip') return { how: 'skip-file', most: 1, unit: 'rows' };
   const most = parameters.integer('n');
   if (most < 1 || (word === 'percent' && most > 100))
     throw new ParameterError(
       `"n" is ${most}: it must be at least 1${word === 'percent' ? ' and at most 100' : ''}`,
     );
-  return { then: 'skip-file', most, unit: word };
+  return { how: 'skip-file', most, unit: word };
 }
 
 /** @throws ParameterError */
@@ -184,23 +184,22 @@ export function readSeparators(
 
 function readCsvFormat(parameters: Parameters): CsvFormat {
   const { delimiter, quote } = readSeparators(parameters, '');
-  const escape = readCharacter(parameters, 'escape');
+  const escapeCharacter = readCharacter(parameters, 'escape');
   const unenclosed = readCharacter(parameters, 'escapeUnenclosedField');
-  if (unenclosed !== '' && quote !== '' && unenclosed !== escape)
+  if (unenclosed !== '' && quote !== '' && unenclosed !== escapeCharacter)
     throw new ParameterError(
       `"escapeUnenclosedField" is ${JSON.stringify(unenclosed)}, and values are enclosed by ${quote}: set "escape" to the same character, or clear it`,
     );
-  if (escape !== '' && delimiter.includes(escape))
-    throw new ParameterError(`"escape" is ${JSON.stringify(escape)}, which is in the delimiter too`);
+  if (escapeCharacter !== '' && delimiter.includes(escapeCharacter))
+    throw new ParameterError(`"escape" is ${JSON.stringify(escapeCharacter)}, which is in the delimiter too`);
   const skippedLines = parameters.optionalInteger('skipHeader') ?? 0;
-  if (skippedLines < 0)
-    throw new ParameterError(`"skipHeader" is ${skippedLines}: it must be 0 or more`);
+  if (skippedLines < 0) throw new ParameterError(`"skipHeader" is ${skippedLines}: it must be 0 or more`);
   return {
     delimiter,
     quote,
-    escape: quote === '' && escape === '' ? unenclosed : escape,
+    escapeCharacter: quote === '' && escapeCharacter === '' ? unenclosed : escapeCharacter,
     skippedLines,
-    nullWords: parameters.rows('nullIf', 1).map((row) => unescape(readCellText(row, 0))),
+    nullWords: parameters.rows('nullIf', 1).map((row) => decodeEscapes(readCellText(row, 0))),
     emptyIsNull: parameters.yes('emptyFieldAsNull', true),
     trims: parameters.yes('trimSpace', false),
     countsCells: parameters.yes('errorOnColumnCountMismatch', true),
@@ -223,7 +222,7 @@ const lineEnds = ['\n', '\r', '\r\n'];
 function requireLineEnds(parameters: Parameters): void {
   const text = parameters.optionalText('recordDelimiter');
   if (text === undefined || /^(?:none|auto|newline)$/i.test(text.trim())) return;
-  if (!lineEnds.includes(unescape(text)))
+  if (!lineEnds.includes(decodeEscapes(text)))
     throw new ParameterError(
       `"recordDelimiter" is ${JSON.stringify(text)}, which is not supported: rows must end with \\n, \\r or \\r\\n`,
     );
@@ -232,7 +231,7 @@ function requireLineEnds(parameters: Parameters): void {
 const delimiterLimit = 4;
 
 function readDelimiter(parameters: Parameters): string {
-  const text = unescape(parameters.optionalText('fieldDelimiter') ?? ',');
+  const text = decodeEscapes(parameters.optionalText('fieldDelimiter') ?? ',');
   const bytes = Buffer.byteLength(text);
   if (bytes >= 1 && bytes <= delimiterLimit && !/[\n\r\0]/.test(text)) return text;
   throw new ParameterError(
@@ -244,9 +243,11 @@ function readDelimiter(parameters: Parameters): string {
 function readCharacter(parameters: Parameters, name: string): string {
   const text = parameters.optionalText(name) ?? '';
   if (/^(?:none)?$/i.test(text.trim())) return '';
-  const character = unescape(text);
+  const character = decodeEscapes(text);
   if (character.length === 1 && character < '\x7f' && !/[\n\r\0]/.test(character)) return character;
-  throw new ParameterError(`"${name}" is ${JSON.stringify(text)}: it must be one character of ASCII, or NONE`);
+  throw new ParameterError(
+    `"${name}" is ${JSON.stringify(text)}: it must be one character of ASCII, or NONE`,
+  );
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -259,7 +260,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** A text with the escapes of the vendor's literals: `\t`, `\\`, `\x01`, `\001`. A single backslash is one. */
-function unescape(text: string): string {
+function decodeEscapes(text: string): string {
   return text.replaceAll(/\\(?:x[0-9a-f]{2}|[0-7]{3}|[tnr\\'"])/gi, (found) => {
     const known = escapes[found];
     if (known !== undefined) return known;

@@ -25,16 +25,16 @@ export function createObjectReading({ name, quoteText, quotePath }: Quoting): Ob
     columns: readonly string[],
     rejects?: RejectTables,
   ): string {
-    const { quote, escape, countsCells } = format;
+    const { quote, escapeCharacter, countsCells } = format;
     const types = columns.map((column) => `${quoteText(column)}: 'VARCHAR'`).join(', ');
-    const doubles = escape === '' || escape === quote;
+    const doubles = escapeCharacter === '' || escapeCharacter === quote;
     const options = [
       quotePath(path),
       'auto_detect = false, header = false',
       `columns = {${types}}`,
       `delim = ${quoteText(format.delimiter)}`,
       `quote = ${quoteText(quote)}`,
-      `escape = ${quoteText(doubles ? quote : escape)}`,
+      `escape = ${quoteText(doubles ? quote : escapeCharacter)}`,
       `nullstr = ${quoteText(format.emptyIsNull ? '' : noWord)}`,
       'allow_quoted_nulls = false',
       `skip = ${format.skippedLines}`,
@@ -85,8 +85,7 @@ export function createObjectReading({ name, quoteText, quotePath }: Quoting): Ob
       if (members === undefined) return { text: 'CAST(r AS VARCHAR)', json: 'r' };
       // A pointer of RFC 6901: no name needs quotes in it.
       const values = members.map(
-        (member) =>
-          `json_extract(r, ${quoteText(`/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`)})`,
+        (member) => `json_extract(r, ${quoteText(`/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`)})`,
       );
       const json = values.length === 0 ? 'NULL' : `coalesce(${values.join(', ')})`;
       return { text: `json_extract_string(${json}, '$')`, json };

@@ -25,9 +25,9 @@ export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;
 
 /** What happens if a row does not fit the table. `most`: so many faults of a file make it be skipped. */
 export type OnError =
-  | { readonly then: 'abort' }
-  | { readonly then: 'continue' }
-  | { readonly then: 'skip-file'; readonly most: number; readonly unit: 'rows' | 'percent' };
+  | { readonly how: 'abort' }
+  | { readonly how: 'continue' }
+  | { readonly how: 'skip-file'; readonly most: number; readonly unit: 'rows' | 'percent' };
 
 /** How the values of a row find their columns. */
 export type ColumnMatch = 'position' | 'name' | 'name-exactly';
@@ -49,10 +49,7 @@ export interface ObjectLoad {
 
 /** A copy of a file or an object to another place. */
 export interface ObjectTransfer {
-  readonly source:
-    | { readonly address: string }
-    | { readonly place: StorePlace }
-    | { readonly path: string };
+  readonly source: { readonly address: string } | { readonly place: StorePlace } | { readonly path: string };
   readonly target: { readonly place: StorePlace } | { readonly path: string };
   /** Whether a zip archive is unpacked: its files go to a folder with the name of the target. */
   readonly unpacks: boolean;

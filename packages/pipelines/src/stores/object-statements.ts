@@ -108,8 +108,7 @@ function readCsvValues(columns: readonly TargetColumn[], format: CsvFormat, dial
     const raw = dialect.name(cells[index] ?? '');
     const trimmed = format.trims ? `trim(${raw}, chr(32) || chr(9))` : raw;
     const words = format.nullWords.map((word) => dialect.literal(word)).join(', ');
-    const text =
-      words === '' ? trimmed : `CASE WHEN ${trimmed} IN (${words}) THEN NULL ELSE ${trimmed} END`;
+    const text = words === '' ? trimmed : `CASE WHEN ${trimmed} IN (${words}) THEN NULL ELSE ${trimmed} END`;
     const cut = format.cutsTexts && column.length !== undefined ? `left(${text}, ${column.length})` : text;
     return {
       column,

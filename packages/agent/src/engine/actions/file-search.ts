@@ -19,7 +19,8 @@ export async function iterateFiles(
   context: ActionContext,
 ): Promise<ActionResult> {
   const { context: runContext, artifact } = context.run;
-  if (search.place !== undefined) return iterateObjects({ search, place: search.place, list, ...mode }, context);
+  if (search.place !== undefined)
+    return iterateObjects({ search, place: search.place, list, ...mode }, context);
   const found = await findFiles(search, runContext.ports, artifact.files);
   const paths = [...found.keys()].sort();
   const matching = await selectMatching(paths, search);
@@ -50,7 +51,10 @@ async function iterateObjects(
       .map((object) => [object.key.slice(place.key.length), object] as const)
       .filter(([path]) => path !== '' && !path.endsWith('/') && (search.recursive || !path.includes('/'))),
   );
-  const matching = await selectMatching([...below.keys()].sort(), { ...search, folder: place.key.replace(/\/$/, '') });
+  const matching = await selectMatching([...below.keys()].sort(), {
+    ...search,
+    folder: place.key.replace(/\/$/, ''),
+  });
   const chosen = matching.slice(0, search.limit);
   const iterations = chosen.map((path) => {
     const { modified = '', size = 0 } = below.get(path) ?? {};

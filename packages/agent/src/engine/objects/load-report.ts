@@ -34,14 +34,10 @@ export function describeLoad(
   return lines.join('\n');
 }
 
-export function describeNothing(
-  place: string,
-  pattern: string,
-  listed: number,
-  matching: number,
-): string {
+export function describeNothing(place: string, pattern: string, listed: number, matching: number): string {
   if (listed === 0) return `no object begins with ${place}`;
-  if (matching === 0) return `none of the ${count(listed, 'object')} that begin with ${place} matches ${pattern}`;
+  if (matching === 0)
+    return `none of the ${count(listed, 'object')} that begin with ${place} matches ${pattern}`;
   return `the table has all ${count(matching, 'object')} that match: forceLoad loads them again`;
 }
 

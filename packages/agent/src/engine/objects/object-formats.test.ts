@@ -72,7 +72,10 @@ function zip(files: Readonly<Record<string, Buffer | string>>): Buffer {
 describe('formats of s3-load', () => {
   it('loads JSON by the names of members', async () => {
     await scene.rows('create table t (id integer, "Name" varchar, tags json, missing varchar)');
-    s3.put('a.json', '[{"ID": 1, "name": "x", "tags": ["a", {"b": 1}], "more": 1}, {"id": "2", "name": null}]');
+    s3.put(
+      'a.json',
+      '[{"ID": 1, "name": "x", "tags": ["a", {"b": 1}], "more": 1}, {"id": "2", "name": null}]',
+    );
     s3.put('b.json', gzipSync('{"id": 3, "NAME": "z"}\n{"id": 4}\n'));
     const { message, rowCount } = await load({
       fileType: 'JSON',
@@ -89,7 +92,11 @@ describe('formats of s3-load', () => {
     s3.put('c.json', '{"id": "five"}');
     const refused = await load({ fileType: 'JSON', matchByColumnName: 'Case Insensitive' });
     assert.match(refused.message, /c\.json, row 1: "five" does not fit the column "id" \(INTEGER\)/);
-    const tolerant = await load({ fileType: 'JSON', matchByColumnName: 'Case Insensitive', onError: 'Continue' });
+    const tolerant = await load({
+      fileType: 'JSON',
+      matchByColumnName: 'Case Insensitive',
+      onError: 'Continue',
+    });
     assert.match(tolerant.message, /^0 rows from 1 object\n.*\n1 fault:/);
   });
 
@@ -100,7 +107,10 @@ describe('formats of s3-load', () => {
     assert.equal(status, 'SUCCESS');
     assert.deepEqual(await scene.rows('select record::varchar from t'), [['{"a":1}'], ['{"a":{}}']]);
     await scene.rows('create or replace table t (a integer, b integer)');
-    assert.match((await load({ fileType: 'JSON' })).message, /one column of the type VARIANT, and the table has 2/);
+    assert.match(
+      (await load({ fileType: 'JSON' })).message,
+      /one column of the type VARIANT, and the table has 2/,
+    );
     s3.put('a.json', '{"a": 1');
     assert.match(
       (await load({ fileType: 'JSON', matchByColumnName: 'Case Sensitive' })).message,
@@ -145,19 +155,28 @@ describe('formats of s3-load', () => {
       s3.put('bomb', bomb);
       const { status, message } = await load({});
       assert.equal(status, 'FAILED');
-      assert.match(message, /"bomb": it grows to more than 500 times its size when it is unpacked, as a zip bomb does/);
+      assert.match(
+        message,
+        /"bomb": it grows to more than 500 times its size when it is unpacked, as a zip bomb does/,
+      );
     }
     scene.dispose();
     await open({ totalBytes: 1_000 });
     await scene.rows('create table t (id integer)');
     s3.put('bomb', '12345678\n'.repeat(1_000));
-    assert.match((await load({})).message, /more than 0 MiB when it is unpacked, which is the limit of one file/);
+    assert.match(
+      (await load({})).message,
+      /more than 0 MiB when it is unpacked, which is the limit of one file/,
+    );
   });
 
   it('refuses bytes that are no character, or replaces them', async () => {
     await scene.rows('create table t (name varchar)');
     s3.put('a.csv', Buffer.from([0x61, 0xff, 0x0a]));
-    assert.match((await load({})).message, /a\.csv, line 1: it has bytes that are no character in UTF-8: set "encodingType"/);
+    assert.match(
+      (await load({})).message,
+      /a\.csv, line 1: it has bytes that are no character in UTF-8: set "encodingType"/,
+    );
     assert.equal((await load({ replaceInvalidCharacters: 'True' })).status, 'SUCCESS');
     assert.deepEqual(await scene.rows('select name from t'), [['a\ufffd']]);
   });

@@ -80,11 +80,14 @@ describe('s3-load', () => {
       compression: 'NONE',
     });
     assert.deepEqual([status, message], ['SUCCESS', '3 rows from 1 object']);
-    assert.deepEqual(await scene.rows('select id, name, day::varchar, moment::varchar, n::varchar from t order by id'), [
-      [1, 'café | x', '2026-12-31', '2026-12-31 10:00:00', '1.50'],
-      [2, null, null, null, null],
-      [3, null, '2026-02-01', null, '7.00'],
-    ]);
+    assert.deepEqual(
+      await scene.rows('select id, name, day::varchar, moment::varchar, n::varchar from t order by id'),
+      [
+        [1, 'café | x', '2026-12-31', '2026-12-31 10:00:00', '1.50'],
+        [2, null, null, null, null],
+        [3, null, '2026-02-01', null, '7.00'],
+      ],
+    );
   });
 
   it('loads some columns, cuts texts, and takes rows of other lengths if it may', async () => {
@@ -95,7 +98,10 @@ describe('s3-load', () => {
     const options = { loadColumns: ['name', 'ID'], errorOnColumnCountMismatch: 'False' };
     const refused = await load(options);
     assert.equal(refused.status, 'FAILED');
-    assert.match(refused.message, /in\/a\.csv, row 1: "abcdef" does not fit the column "name" \(VARCHAR\(3\)\)/);
+    assert.match(
+      refused.message,
+      /in\/a\.csv, row 1: "abcdef" does not fit the column "name" \(VARCHAR\(3\)\)/,
+    );
     const { message } = await load({ ...options, truncateColumns: 'True' });
     assert.equal(message, '3 rows from 1 object');
     assert.deepEqual(await scene.rows('select id, name, extra from t order by id'), [
@@ -109,7 +115,10 @@ describe('s3-load', () => {
     await scene.rows('create table t (id integer, name varchar)');
     s3.put('in/a.csv', 'id,name\n1,a\n');
     for (const [text, reason] of [
-      ['id,name\n1,a\nx,b\n', /in\/b\.csv, row 2 after the header: "x" does not fit the column "id" \(INTEGER\); nothing was loaded/],
+      [
+        'id,name\n1,a\nx,b\n',
+        /in\/b\.csv, row 2 after the header: "x" does not fit the column "id" \(INTEGER\); nothing was loaded/,
+      ],
       ['id,name\n1,a\n2,b,c\n', /in\/b\.csv, line 3: it has 3 values, and 2 columns are loaded/],
       ['id,name\n1,a\n2\n', /in\/b\.csv, line 3: it has 1 values, and 2 columns are loaded/],
       ['id,name\n1,"a\n2,b\n', /in\/b\.csv, line 2: a value begins with a quote that does not end/],
@@ -132,7 +141,10 @@ describe('s3-load', () => {
     s3.put('in/a.csv', `${lines.join('\n')}\n`);
     const { status, message, rowCount } = await load({ onError: 'Continue' });
     assert.deepEqual([status, rowCount], ['SUCCESS', 9_000]);
-    assert.match(message, /^9000 rows from 1 object\n1000 faults:\n.*a\.csv, line 8: it has 3 values, and 2 columns are loaded\n/);
+    assert.match(
+      message,
+      /^9000 rows from 1 object\n1000 faults:\n.*a\.csv, line 8: it has 3 values, and 2 columns are loaded\n/,
+    );
     assert.equal(scene.lines.filter((line) => /does not fit the column "id"/.test(line)).length, 500);
     assert.deepEqual(await scene.rows('select count(*), count(distinct id) from t'), [[9_000, 9_000]]);
   });
@@ -165,7 +177,10 @@ describe('s3-load', () => {
     s3.put('in/a.csv', `1,"a\n${'2,b\n'.repeat(1_000)}`);
     const quoted = await load({ onError: 'Continue', fieldOptionallyEnclosed: '"' });
     assert.equal(quoted.status, 'FAILED');
-    assert.match(quoted.message, /line 1: a value begins with a quote that does not end\. The rows after it cannot be told apart/);
+    assert.match(
+      quoted.message,
+      /line 1: a value begins with a quote that does not end\. The rows after it cannot be told apart/,
+    );
     s3.put('in/a.csv', `1,a\n2,${'x'.repeat(3_000_000)}\n3,c\n`);
     for (const onError of ['Continue', 'Abort Statement']) {
       const { status, message } = await load({ onError });

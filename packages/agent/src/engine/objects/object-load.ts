@@ -162,7 +162,8 @@ async function fill(
   // The step shows no folder of this machine.
   const warehouse = run.context.warehouse.watch((sql) => {
     let shown = sql;
-    for (const [path, { name }] of paths) if (shown.includes(path)) shown = shown.replaceAll(path, dialect.literal(name));
+    for (const [path, { name }] of paths)
+      if (shown.includes(path)) shown = shown.replaceAll(path, dialect.literal(name));
     return step.noteStatement(shown);
   });
   const fillAll = async (transaction: Transaction) => {
@@ -189,8 +190,10 @@ async function fill(
     return await warehouse.transact(fillAll);
   } catch (error) {
     if (!(error instanceof FailedFile)) throw error;
-    const plan = planFileLoad(load, columns, [], dialect);
-    throw await explainFailure(error, load, plan, run.context.warehouse);
+    const { warehouse: after } = run.context;
+    const members = await listMembers(error.file.path, load, after, dialect).catch(() => []);
+    const plan = planFileLoad(load, columns, members, dialect);
+    throw await explainFailure(error, load, plan, after);
   }
 }
 
@@ -198,7 +201,7 @@ async function fill(
 async function listMembers(
   path: string,
   { format, match }: LoadAction['load'],
-  { query }: Transaction,
+  { query }: Pick<Transaction, 'query'>,
   dialect: Dialect,
 ): Promise<string[]> {
   if (format.type === 'CSV' || match === 'position') return [];

@@ -37,10 +37,15 @@ describe('s3-unload', () => {
     });
 
   it('writes the rows of a table', async () => {
-    await scene.rows("create table t as select 1 as id, 'a, \"b\"' as name, date '2026-02-01' as day union all select 2, null, null order by 1");
+    await scene.rows(
+      "create table t as select 1 as id, 'a, \"b\"' as name, date '2026-02-01' as day union all select 2, null, null order by 1",
+    );
     const first = await unload();
     assert.deepEqual([first.status, first.rowCount], ['SUCCESS', 2], first.message);
-    assert.equal(String(gunzipSync(contentOf('out/totals_0_0_0.csv.gz'))), 'id,name,day\n1,"a, ""b""",2026-02-01\n2,,\n');
+    assert.equal(
+      String(gunzipSync(contentOf('out/totals_0_0_0.csv.gz'))),
+      'id,name,day\n1,"a, ""b""",2026-02-01\n2,,\n',
+    );
     const options = {
       ...{ singleFile: 'True', compression: 'NONE', includeHeaders: 'False', fieldDelimiter: '|' },
       ...{ fieldOptionallyEnclosed: "'", nullIf2: [['NULL']], dateFormat: 'DD.MM.YYYY' },
@@ -75,30 +80,76 @@ describe('data-transfer-object', () => {
   it('copies between addresses, stores and the files folder', async () => {
     api.answer((_, response) => void response.end('a,b\n1,2\n'));
     const ways = [
-      [{ sourceUrl3: `${api.origin}/a.csv`, targetUrl2: `s3://${s3.bucket}/in`, targetObjectName: 'a.csv' }, () => contentOf('in/a.csv')],
-      [{ sourceUrl: `s3://${s3.bucket}/in/a.csv`, targetUrl: `s3://${s3.bucket}/copy/`, targetObjectName: 'b.csv' }, () => contentOf('copy/b.csv')],
-      [{ sourceUrl: `s3://${s3.bucket}/in/a.csv`, targetUrl: 'down', targetObjectName: 'c.csv' }, () => readFileSync(join(scene.filesFolder, 'down/c.csv'))],
-      [{ sourceUrl: 'down/c.csv', targetUrl: `s3://${s3.bucket}`, targetObjectName: 'd.csv' }, () => contentOf('d.csv')],
-      [{ sourceUrl: `${api.origin}/a.csv`, targetObjectName: 'e.csv' }, () => readFileSync(join(scene.filesFolder, 'e.csv'))],
-      [{ sourceUrl: 'e.csv', targetUrl: '.', targetObjectName: 'f.csv.gz', gzipData: 'Yes' }, () => gunzipSync(readFileSync(join(scene.filesFolder, 'f.csv.gz')))],
-      [{ sourceUrl: 'e.csv', targetUrl: `s3://${s3.bucket}`, targetObjectName: 'g.gz', gzipData: 'Yes' }, () => gunzipSync(contentOf('g.gz'))],
+      [
+        { sourceUrl3: `${api.origin}/a.csv`, targetUrl2: `s3://${s3.bucket}/in`, targetObjectName: 'a.csv' },
+        () => contentOf('in/a.csv'),
+      ],
+      [
+        {
+          sourceUrl: `s3://${s3.bucket}/in/a.csv`,
+          targetUrl: `s3://${s3.bucket}/copy/`,
+          targetObjectName: 'b.csv',
+        },
+        () => contentOf('copy/b.csv'),
+      ],
+      [
+        { sourceUrl: `s3://${s3.bucket}/in/a.csv`, targetUrl: 'down', targetObjectName: 'c.csv' },
+        () => readFileSync(join(scene.filesFolder, 'down/c.csv')),
+      ],
+      [
+        { sourceUrl: 'down/c.csv', targetUrl: `s3://${s3.bucket}`, targetObjectName: 'd.csv' },
+        () => contentOf('d.csv'),
+      ],
+      [
+        { sourceUrl: `${api.origin}/a.csv`, targetObjectName: 'e.csv' },
+        () => readFileSync(join(scene.filesFolder, 'e.csv')),
+      ],
+      [
+        { sourceUrl: 'e.csv', targetUrl: '.', targetObjectName: 'f.csv.gz', gzipData: 'Yes' },
+        () => gunzipSync(readFileSync(join(scene.filesFolder, 'f.csv.gz'))),
+      ],
+      [
+        { sourceUrl: 'e.csv', targetUrl: `s3://${s3.bucket}`, targetObjectName: 'g.gz', gzipData: 'Yes' },
+        () => gunzipSync(contentOf('g.gz')),
+      ],
     ] as const;
     for (const [parameters, read] of ways) {
       const { status, message } = await transfer(parameters);
       assert.equal(status, 'SUCCESS', message);
       assert.equal(String(read()), 'a,b\n1,2\n');
     }
-    assert.ok(!s3.requests.some((request) => request === 'GET copy/b.csv'), 'a copy within a store does not come here');
+    assert.ok(
+      !s3.requests.some((request) => request === 'GET copy/b.csv'),
+      'a copy within a store does not come here',
+    );
   });
 
   it('refuses what it cannot do, before it does anything', async () => {
     for (const [parameters, reason] of [
-      [{ sourceUrl: 'a', targetObjectName: 'a', performCertificateValidation: 'No' }, /"performCertificateValidation" is No, which is not supported/],
-      [{ sourceUrl: 'sftp://host/a', targetObjectName: 'a' }, /"sourceUrl" is sftp:\/\/host\/a, which is not supported/],
-      [{ sourceUrl: 'a', sourceType: 'Windows Fileshare', targetObjectName: 'a' }, /"sourceType" is Windows Fileshare/],
-      [{ sourceUrl: 'a', targetUrl: 'https://x.example/in', targetObjectName: 'a' }, /cannot be sent to an address of http/],
-      [{ sourceUrl: `s3://${'b'.repeat(3)}/x/../y`, targetObjectName: 'a' }, /must not have a part "\." or "\.\."/],
-      [{ sourceUrl: 'https://x.example/a', sourcePassword1: 'p', targetObjectName: 'a' }, /use a connector profile/],
+      [
+        { sourceUrl: 'a', targetObjectName: 'a', performCertificateValidation: 'No' },
+        /"performCertificateValidation" is No, which is not supported/,
+      ],
+      [
+        { sourceUrl: 'sftp://host/a', targetObjectName: 'a' },
+        /"sourceUrl" is sftp:\/\/host\/a, which is not supported/,
+      ],
+      [
+        { sourceUrl: 'a', sourceType: 'Windows Fileshare', targetObjectName: 'a' },
+        /"sourceType" is Windows Fileshare/,
+      ],
+      [
+        { sourceUrl: 'a', targetUrl: 'https://x.example/in', targetObjectName: 'a' },
+        /cannot be sent to an address of http/,
+      ],
+      [
+        { sourceUrl: `s3://${'b'.repeat(3)}/x/../y`, targetObjectName: 'a' },
+        /must not have a part "\." or "\.\."/,
+      ],
+      [
+        { sourceUrl: 'https://x.example/a', sourcePassword1: 'p', targetObjectName: 'a' },
+        /use a connector profile/,
+      ],
       [{ sourceUrl: 'not there.csv', targetObjectName: 'a' }, /there is no file "not there\.csv"/],
       [{ sourceUrl: `s3://${'l'.repeat(3)}/x`, targetObjectName: 'a' }, /NoSuchBucket|404/],
     ] as const) {
@@ -113,7 +164,8 @@ describe('data-transfer-object', () => {
 describe('file-iterator over a store', () => {
   it('gives the attributes of each object, in the order of their keys', async () => {
     const names = ['folder', 'sub', 'name', 'size'];
-    for (const key of ['in/b.csv', 'in/a.csv', 'in/sub/c.csv', 'in/x.txt', 'in/sub/', 'other.csv']) s3.put(key, key);
+    for (const key of ['in/b.csv', 'in/a.csv', 'in/sub/c.csv', 'in/x.txt', 'in/sub/', 'other.csv'])
+      s3.put(key, key);
     await scene.publish({
       'p.orch.yaml': renderOrchestration(
         {
@@ -127,7 +179,12 @@ describe('file-iterator over a store', () => {
               endpoint: s3.endpoint,
               filterRegex: '.*[.]csv',
               recursive: 'Yes',
-              variables: [['folder', 'Base Folder'], ['sub', 'Subfolder'], ['name', 'Filename'], ['size', 'Size']],
+              variables: [
+                ['folder', 'Base Folder'],
+                ['sub', 'Subfolder'],
+                ['name', 'Filename'],
+                ['size', 'Size'],
+              ],
             },
           },
           Print: {

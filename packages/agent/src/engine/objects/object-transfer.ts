@@ -1,5 +1,12 @@
 /** Writes the rows of a table to an object, and copies files between stores, addresses and the files folder. */
-import { type Action, datasetNames, nameObject, nameStoreInLineage, PermanentFault, type StorePlace } from '@headgate/pipelines';
+import {
+  type Action,
+  datasetNames,
+  nameObject,
+  nameStoreInLineage,
+  PermanentFault,
+  type StorePlace,
+} from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { nameFile } from '../files/files.ts';
 import type { RunPorts, SentFile } from '../ports/ports.ts';

@@ -56,8 +56,7 @@ export async function explainFailure(
   warehouse: Pick<Session, 'query'>,
 ): Promise<unknown> {
   const message = cause instanceof Error ? cause.message : String(cause);
-  const remedy =
-    'nothing was loaded: correct the object, or set "onError" to what shall happen to such rows';
+  const remedy = 'nothing was loaded: correct the object, or set "onError" to what shall happen to such rows';
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   if (line !== undefined)
     return new PermanentFault(`${file.name}, line ${line}: ${describeBroken(message)}; ${remedy}`);
@@ -67,8 +66,7 @@ export async function explainFailure(
     return new PermanentFault(`${file.name}: a row is too long to be read; ${remedy}`);
   const found = await warehouse.query(plan.listMisfits(file.path, 1), 1).catch(() => undefined);
   const [misfit] = found?.rows ?? [];
-  if (misfit !== undefined)
-    return new PermanentFault(`${describeMisfit(misfit, file, load)}; ${remedy}`);
+  if (misfit !== undefined) return new PermanentFault(`${describeMisfit(misfit, file, load)}; ${remedy}`);
   const error = cause instanceof Error ? cause : new Error(message);
   error.message = `${file.name} was not loaded: ${message}`;
   return nameFile(error, file);

@@ -29,7 +29,7 @@ const breaking = ['UNQUOTED VALUE', 'LINE SIZE OVER MAXIMUM', 'INVALID STATE'];
 export async function loadTolerantly(file: LoadedFile, plan: FileLoad, loading: Loading): Promise<void> {
   const { load, outcome, transaction } = loading;
   if (file.bytes === 0) return;
-  if (load.onError.then === 'abort') {
+  if (load.onError.how === 'abort') {
     outcome.rows += (await transaction.execute(plan.insert(file.path))).rowCount;
     return;
   }
@@ -87,7 +87,11 @@ async function readBroken(
     throw new PermanentFault(
       `"${file.name}", line ${first[0]}: ${describeBroken(String(first[2]))}. The rows after it cannot be told apart, so nothing of the file is loaded: correct it, or set "fieldOptionallyEnclosed"`,
     );
-  return [...new Map(rows.map(([line, , message]) => [line, `line ${line}: ${describeBroken(String(message))}`])).values()];
+  return [
+    ...new Map(
+      rows.map(([line, , message]) => [line, `line ${line}: ${describeBroken(String(message))}`]),
+    ).values(),
+  ];
 }
 
 async function nameMisfits(file: LoadedFile, plan: FileLoad, loading: Loading): Promise<string[]> {
@@ -99,6 +103,6 @@ async function nameMisfits(file: LoadedFile, plan: FileLoad, loading: Loading): 
 }
 
 function isSkipped(onError: ObjectLoad['onError'], faults: number, rows: number): boolean {
-  if (onError.then !== 'skip-file') return false;
+  if (onError.how !== 'skip-file') return false;
   return onError.unit === 'rows' ? faults >= onError.most : faults * 100 >= onError.most * rows;
 }

@@ -195,8 +195,7 @@ export function createRunningRun(
     download: (address, limit) => askWithin(limit, 'file-download', { address }),
     stores: {
       list: (place, limit) => askWithin(limit, 'store-list', { place }),
-      fetch: (store, object, reading, limit) =>
-        askWithin(limit, 'store-fetch', { store, object, reading }),
+      fetch: (store, object, reading, limit) => askWithin(limit, 'store-fetch', { store, object, reading }),
       stat: (place, limit) => askWithin(limit, 'store-stat', { place }),
       send: (file, limit) => askWithin(limit, 'store-send', file),
       remove: (store, keys, limit) => askWithin(limit, 'store-remove', { store, keys }),

@@ -10,11 +10,11 @@ import type { RunVariables, Step } from '@headgate/contract';
 import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
 import type { Connectors } from '../../connectors/connectors.ts';
 import type { RanSql } from '../../lineage/ran-sql.ts';
+import { createRunStores } from '../../pool/run-stores.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
+import type { StoreAccess } from '../../stores/store-access.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
-import { createRunStores } from '../../pool/run-stores.ts';
-import type { StoreAccess } from '../../stores/store-access.ts';
 import { createRunFiles, describeFile, downloadPartial, type FilesPlace } from '../files/run-files.ts';
 import { createKeptBetweenRuns } from '../ports/kept-between-runs.ts';
 import type {

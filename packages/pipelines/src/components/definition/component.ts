@@ -12,10 +12,10 @@ import type { Resolved } from '../../expressions/resolve.ts';
 import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/variables.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
-import type { ParameterTable } from './declared-parameters.ts';
 import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
 import type { TargetColumn } from '../../stores/object-statements.ts';
 import type { StorePlace } from '../../stores/store-address.ts';
+import type { ParameterTable } from './declared-parameters.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 /** Why an assert does not hold. */

@@ -6,7 +6,7 @@ export interface CsvFormat {
   /** What encloses values; '' if nothing does. */
   readonly quote: string;
   /** What stands before a delimiter, a quote or a line break that is a part of a value; ''; or the quote itself. */
-  readonly escape: string;
+  readonly escapeCharacter: string;
   /** Lines before the first row. */
   readonly skippedLines: number;
   /** Values that mean NULL, enclosed or not. */

@@ -30,7 +30,9 @@ const datasetSchemes: Readonly<Record<Exclude<DatasetKind, 'object'>, string>> =
 /** `s3://bucket/key`: all environments have the same stores, so that other products find them by the same name. */
 function divideObjectName(name: string): { namespace: string; name: string } {
   const slash = name.indexOf('/', name.indexOf('://') + '://'.length);
-  return slash < 0 ? { namespace: name, name: '/' } : { namespace: name.slice(0, slash), name: name.slice(slash + 1) };
+  return slash < 0
+    ? { namespace: name, name: '/' }
+    : { namespace: name.slice(0, slash), name: name.slice(slash + 1) };
 }
 
 type Facets = Record<string, object>;
@@ -41,9 +43,7 @@ export function renderRunEvent(scheme: string, record: LineageRecord): RunEvent 
   const namespace = `${scheme}://${place}`;
   const { inputs, outputs, gaps } = mergeSteps(record.steps);
   const locate = ({ kind, name }: { kind: DatasetKind; name: string }) =>
-    kind === 'object'
-      ? divideObjectName(name)
-      : { namespace: `${datasetSchemes[kind]}://${place}`, name };
+    kind === 'object' ? divideObjectName(name) : { namespace: `${datasetSchemes[kind]}://${place}`, name };
   const { sql } = record;
   return {
     eventType: record.eventType,
