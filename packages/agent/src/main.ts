@@ -99,7 +99,8 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     });
     const takenValues = await TakenValues.open(folders.values);
     const vaults = createVaults(config.vaults, folders.vaults);
-    const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow: config.egressAllow });
+    const { egressAllow: allow, machineRole } = config;
+    const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow, machineRole });
     const session = new Session({
       controlPlane,
       handlers: createHandlers({

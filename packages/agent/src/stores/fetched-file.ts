@@ -90,6 +90,8 @@ async function openSource(
   packed: { bytes: number },
 ): Promise<{ source: Readable; start: Buffer; finish(): Promise<void> }> {
   const source = new PassThrough({ highWaterMark: 1_048_576 });
+  // It may break off before anything reads it: `ready` and `reading` say so.
+  source.on('error', () => undefined);
   const ready = Promise.withResolvers<Buffer>();
   let start: Buffer = Buffer.alloc(0);
   const reading = readObject(store, object, time, signal, async (chunk) => {

@@ -2,33 +2,27 @@
 import { ConnectorError } from '@headgate/pipelines';
 import type { AccessKey } from './sigv4.ts';
 
-let chain: Promise<() => Promise<AccessKey>> | undefined;
+type Provider = () => Promise<AccessKey>;
 
-async function load(): Promise<() => Promise<AccessKey>> {
+let provider: Promise<Provider> | undefined;
+
+async function load(): Promise<Provider> {
   const { defaultProvider } = await import('@aws-sdk/credential-provider-node').catch(() => {
     throw new ConnectorError(
       'the agent has no library for the role of its machine: install @aws-sdk/credential-provider-node',
     );
   });
-  return async () => {
-    const { accessKeyId, secretAccessKey, sessionToken } = await read();
-    return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
-  };
-  function read() {
-    provider ??= defaultProvider({ maxRetries: 2, timeout: 5_000 });
-    return provider();
-  }
+  return defaultProvider({ maxRetries: 2, timeout: 5_000 });
 }
 
-let provider: (() => Promise<AccessKey>) | undefined;
-
-/** @throws ConnectorError if the machine has no role */
+/** The library renews keys that expire. @throws ConnectorError if the machine has no role */
 export async function readMachineKey(): Promise<AccessKey> {
-  chain ??= load();
+  provider ??= load();
+  const read = await provider;
   try {
-    return await (await chain)();
+    const { accessKeyId, secretAccessKey, sessionToken } = await read();
+    return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
   } catch (error) {
-    if (error instanceof ConnectorError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new ConnectorError(
       `the machine of the agent has no role that can be used: ${reason.slice(0, 200)}`,

@@ -68,14 +68,14 @@ export const jsonParameters = {
   stripOuterArray: yesNoParameter('Whether each element of a JSON file that is an array is a row.', 'No'),
   stripNullValues: yesNoParameter('Whether members of JSON whose value is null are removed.', 'No'),
   matchByColumnName: choiceParameter(
-    'Whether members of JSON, Parquet or Avro go to the columns with their names. None: each record goes to a single column of the type VARIANT.',
+    'Whether members of JSON or Parquet go to the columns with their names. None: each record goes to a single column of the type VARIANT.',
     ['None', 'Case Insensitive', 'Case Sensitive'],
     { standard: 'None' },
   ),
 };
 
 export const objectFormatParameters = {
-  fileType: choiceParameter('The format of the files.', ['CSV', 'JSON', 'PARQUET', 'AVRO'], {
+  fileType: choiceParameter('The format of the files.', ['CSV', 'JSON', 'PARQUET'], {
     standard: 'CSV',
   }),
   compression: choiceParameter(
@@ -100,7 +100,7 @@ export const onErrorParameters = {
 export function readObjectFormat(parameters: Parameters): ObjectFormat {
   const refuse = (word: string): never => {
     throw new ParameterError(
-      `"fileType" is ${word}, which is not supported: write the files as CSV, JSON, PARQUET or AVRO`,
+      `"fileType" is ${word}, which is not supported: write the files as CSV, JSON or PARQUET`,
     );
   };
   const type = parameters.choice(
@@ -108,7 +108,7 @@ export function readObjectFormat(parameters: Parameters): ObjectFormat {
     { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET', AVRO: 'AVRO', ORC: 'ORC', XML: 'XML' } as const,
     'CSV',
   );
-  if (type === 'ORC' || type === 'XML') return refuse(type);
+  if (type === 'AVRO' || type === 'ORC' || type === 'XML') return refuse(type);
   if (type === 'CSV') return { type, ...readCsvFormat(parameters) };
   if (type !== 'JSON') return { type };
   return {
@@ -124,11 +124,10 @@ export function readObjectReading(parameters: Parameters): ObjectReading {
     ...{ AUTO: 'auto', NONE: 'none', GZIP: 'gzip', ZSTD: 'zstd', BROTLI: 'brotli' },
     ...{ DEFLATE: 'deflate', ZIP: 'zip' },
   };
-  const replaces = ['replaceInvalidCharacters'].some((name) => parameters.yes(name, false));
   return {
     compression: parameters.choice('compression', compressions, 'auto'),
     encoding: readEncoding(parameters),
-    replacesInvalid: replaces,
+    replacesInvalid: parameters.yes('replaceInvalidCharacters', false),
   };
 }
 

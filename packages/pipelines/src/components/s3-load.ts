@@ -91,7 +91,7 @@ function planLoad(prefix: string, parameters: Parameters) {
   };
   if (load.format.type === 'CSV' && load.match !== 'position')
     throw new ParameterError(
-      '"matchByColumnName" is for JSON, Parquet and Avro: set it to None, and name the columns of a CSV file in loadColumns',
+      '"matchByColumnName" is for JSON and Parquet: set it to None, and name the columns of a CSV file in loadColumns',
     );
   return {
     action: 'load-objects',

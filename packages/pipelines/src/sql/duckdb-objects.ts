@@ -51,12 +51,11 @@ export function createObjectReading({ name, quoteText, quotePath }: Quoting): Ob
     return `read_csv(${options.join(', ')})`;
   }
 
-  const readJson = (path: string, isWhole: boolean, isLines = false) =>
-    `read_json_objects(${quotePath(path)}, format = '${isLines ? 'newline_delimited' : isWhole ? 'unstructured' : 'auto'}', maximum_object_size = ${objectLimit})`;
+  const readJson = (path: string, isWhole: boolean) =>
+    `read_json_objects(${quotePath(path)}, format = '${isWhole ? 'unstructured' : 'auto'}', maximum_object_size = ${objectLimit})`;
 
   function readObjects(path: string, format: PlainFormat): string {
     if (format.type === 'PARQUET') return `read_parquet(${quotePath(path)}) AS r`;
-    if (format.type === 'AVRO') return `(SELECT json AS r FROM ${readJson(path, false, true)})`;
     const { stripsOuterArray, stripsNulls } = format;
     const json = stripsNulls ? "json_merge_patch('{}', json)" : 'json';
     return `(SELECT ${json} AS r FROM ${readJson(path, !stripsOuterArray)})`;

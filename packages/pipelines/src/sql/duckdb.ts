@@ -182,7 +182,7 @@ function writeFile(query: string, path: string, format: FileFormat): string {
           ...(format.quote === undefined
             ? []
             : [`QUOTE ${quoteText(format.quote)}, ESCAPE ${quoteText(format.quote)}`]),
-          ...(format.nullWord === undefined ? [] : [`NULLSTR ${quoteText(format.nullWord)}`]),
+          ...(format.nullWord === undefined ? [] : [`NULL ${quoteText(format.nullWord)}`]),
         ].join(', ')
       : `FORMAT ${format.type.toLowerCase()}`;
   return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;

@@ -155,7 +155,7 @@ async function fill(
   const { store } = source.place;
   const paths = new Map(files.map((file) => [dialect.quotePath(file.path), file]));
   for (const file of files)
-    step.nameFile(file.path, {
+    step.nameFile(file.name, {
       kind: 'object',
       name: datasetNames.object(nameStoreInLineage(store), file.object.key),
     });

@@ -33,9 +33,7 @@ export const csvLineLimit = 2_000_000;
 /** A format in which values have names. */
 export type PlainFormat =
   | { readonly type: 'JSON'; readonly stripsOuterArray: boolean; readonly stripsNulls: boolean }
-  | { readonly type: 'PARQUET' }
-  /** As a JSON object on each line. */
-  | { readonly type: 'AVRO' };
+  | { readonly type: 'PARQUET' };
 
 /** Temporary tables in which rows that cannot be divided into values are gathered. */
 export interface RejectTables {
