@@ -51,7 +51,7 @@ const refuse = (response: ServerResponse, status: number, code: string) =>
 
 const tagOf = (bytes: Buffer) => `"0x${createHmac('md5', 'tag').update(bytes).digest('hex').toUpperCase()}"`;
 
-async function serve(state: FakeAzure, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(state: FakeAzure, request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   const body = await buffer(request);
   const url = new URL(request.url ?? '', state.endpoint);
   const { method = '', headers } = request;

@@ -68,9 +68,9 @@ export function createConversation(
     return stores;
   }
 
-  function download(address: string, interrupt: AbortSignal): Promise<string> {
+  function download(address: string, unpacks: boolean, interrupt: AbortSignal): Promise<string> {
     const { controller, release } = followSignals([interrupt, options.kill]);
-    const write = (path: string) => options.download(address, path, controller.signal);
+    const write = (path: string) => options.download(address, path, unpacks, controller.signal);
     return downloadPartial(files, write).finally(release);
   }
 
@@ -132,7 +132,7 @@ export function createConversation(
       case 'store-remove':
         return (await openStores()).remove(request, interrupt);
       case 'file-download':
-        return download(request.address, interrupt);
+        return download(request.address, request.unpacks, interrupt);
       case 'file-end':
         return files.endWrite(request.partial, request.isComplete);
       default:

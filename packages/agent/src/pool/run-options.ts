@@ -24,7 +24,7 @@ export interface RunOptions {
   /** Opens an endpoint of a connector. The run's process never gets its secrets. */
   openEndpoint(opened: OpenedEndpoint): Promise<EndpointCall & { close(): void }>;
   /** Writes the file at an address to a path. @throws Error with the reason */
-  download(address: string, path: string, signal: AbortSignal): Promise<void>;
+  download(address: string, path: string, unpacks: boolean, signal: AbortSignal): Promise<void>;
   stores: StoreAccess;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;

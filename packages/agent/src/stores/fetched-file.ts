@@ -6,7 +6,13 @@ import { type ObjectReading, PermanentFault } from '@headgate/pipelines';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import { readObject } from './read-object.ts';
 import type { StoreTime } from './store-calls.ts';
-import { createUnpacking, findCompression, markBytes, type UnpackBounds } from './unpacking.ts';
+import {
+  createUnpacking,
+  findCompression,
+  isPackingFault,
+  markBytes,
+  type UnpackBounds,
+} from './unpacking.ts';
 
 export interface FetchedFile {
   /** Absolute. */
@@ -138,7 +144,7 @@ function describeFailure(error: unknown, key: string): unknown {
     return new Error(
       `the disk of the agent is full: "${key}" was not fetched; free space, or load smaller objects`,
     );
-  if (/^Z_|^ERR_.*BROTLI|^ERR__ERROR|^ZSTD_/.test(code))
+  if (isPackingFault(error))
     return new PermanentFault(
       `"${key}" cannot be unpacked (${code}): it is damaged, or "compression" is wrong`,
     );

@@ -170,3 +170,7 @@ function findEnd(chunk: Buffer): number {
   if (feed < 0 || back < 0) return Math.max(feed, back);
   return Math.min(feed, back);
 }
+
+/** Whether an error says that compressed bytes are damaged. */
+export const isPackingFault = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  /^Z_|^ERR_.*BROTLI|^ERR__ERROR|^ZSTD_/.test(code);

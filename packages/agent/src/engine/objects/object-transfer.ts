@@ -94,7 +94,8 @@ async function fetchSource(
   limit: AbortSignal | undefined,
 ): Promise<Fetched[]> {
   if ('path' in source) return [{ source, entry: '' }];
-  if ('address' in source) return [{ source: { partial: await download(source.address, limit) }, entry: '' }];
+  if ('address' in source)
+    return [{ source: { partial: await download(source.address, false, limit) }, entry: '' }];
   const { store } = source.place;
   const object = await stores.stat(source.place, limit);
   const compression = unpacks ? 'zip' : 'none';

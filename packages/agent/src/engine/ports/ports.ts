@@ -180,9 +180,10 @@ export interface RunPorts {
   /**
    * Downloads a file into a partial file of the files folder, which `files.endWrite` removes.
    *
+   * @param unpacks whether a compressed file is unpacked
    * @throws Error with the reason
    */
-  download(address: string, limit?: AbortSignal): Promise<string>;
+  download(address: string, unpacks: boolean, limit?: AbortSignal): Promise<string>;
   stores: RunStorePort;
   /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are

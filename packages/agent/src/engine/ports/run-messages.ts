@@ -107,7 +107,7 @@ export interface Questions {
   'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
   'file-descriptions': { asked: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
   /** The answer is the path of a partial file. */
-  'file-download': { asked: { address: string }; answer: string };
+  'file-download': { asked: { address: string; unpacks: boolean }; answer: string };
   'file-begin': { asked: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
   'file-append': { asked: { partial: string; text: string }; answer: undefined };

@@ -192,7 +192,7 @@ export function createRunningRun(
       append: (partial, text) => ask('file-append', { partial, text }),
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
-    download: (address, limit) => askWithin(limit, 'file-download', { address }),
+    download: (address, unpacks, limit) => askWithin(limit, 'file-download', { address, unpacks }),
     stores: {
       list: (place, limit) => askWithin(limit, 'store-list', { place }),
       fetch: (store, object, reading, limit) => askWithin(limit, 'store-fetch', { store, object, reading }),

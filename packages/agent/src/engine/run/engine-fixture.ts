@@ -138,8 +138,8 @@ export async function createFixture(
     runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     files: runFiles,
-    download: (address, limit = new AbortController().signal) =>
-      downloadPartial(runFiles, (path) => download(address, path, limit)),
+    download: (address, unpacks, limit = new AbortController().signal) =>
+      downloadPartial(runFiles, (path) => download(address, path, unpacks, limit)),
     stores: createStorePort(stores, runFiles),
     async enterScratch() {
       entered += 1;
