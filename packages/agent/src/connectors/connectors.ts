@@ -9,8 +9,8 @@ import {
   type StoreAddress,
 } from '@headgate/pipelines';
 import type { WorkKey } from '../session/outbox.ts';
-import type { FetchedFile, FetchOptions } from '../stores/fetched-file.ts';
-import type { ObjectStore } from '../stores/object-store.ts';
+import type { FetchOptions } from '../stores/fetched-file.ts';
+import type { FetchedFile, ObjectStore } from '../stores/object-store.ts';
 import { realTime, type Time } from '../time.ts';
 import { createDownloads, type Downloads } from './download.ts';
 import { createEndpointCall, type EndpointCall } from './endpoint-call.ts';

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ObjectReading, PermanentFault } from '@headgate/pipelines';
-import type { ObjectStore, StoredObject } from './object-store.ts';
+import type { FetchedFile, ObjectStore, StoredObject } from './object-store.ts';
 import { readObject } from './read-object.ts';
 import type { StoreTime } from './store-calls.ts';
 import {
@@ -13,19 +13,6 @@ import {
   markBytes,
   type UnpackBounds,
 } from './unpacking.ts';
-
-export interface FetchedFile {
-  /** Absolute. */
-  path: string;
-  /** Of a file in an archive; ''. */
-  entry: string;
-  /** Unpacked. */
-  bytes: number;
-  /** The longest of its long lines. */
-  longestLine: number;
-  /** The byte at which that line begins. */
-  longestLineAt: number;
-}
 
 export interface FetchOptions {
   store: Pick<ObjectStore, 'read'>;

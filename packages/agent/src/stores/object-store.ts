@@ -14,6 +14,20 @@ export interface StoredObject {
   version: string;
 }
 
+/** A file on the agent's disk with what was in an object. */
+export interface FetchedFile {
+  /** Absolute. */
+  path: string;
+  /** Of a file in an archive; ''. */
+  entry: string;
+  /** Unpacked. */
+  bytes: number;
+  /** The longest of its long lines. */
+  longestLine: number;
+  /** The byte at which that line begins. */
+  longestLineAt: number;
+}
+
 export interface ReadRange {
   /** The first byte. */
   from: number;

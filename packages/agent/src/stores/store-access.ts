@@ -1,7 +1,7 @@
 /** How a run reaches object stores. */
 import type { StoreAddress } from '@headgate/pipelines';
-import type { FetchedFile, FetchOptions } from './fetched-file.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { FetchOptions } from './fetched-file.ts';
+import type { FetchedFile, ObjectStore } from './object-store.ts';
 
 export interface StoreAccess {
   /** @throws Error with the reason */

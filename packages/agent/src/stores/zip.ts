@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type ObjectReading, PermanentFault } from '@headgate/pipelines';
 import { type Entry, openPromise } from 'yauzl';
-import type { FetchedFile } from './fetched-file.ts';
+import type { FetchedFile } from './object-store.ts';
 import { createUnpacking, type UnpackBounds } from './unpacking.ts';
 
 const entryLimit = 1_000;

@@ -1,7 +1,6 @@
 /** Faults of rows in words: where they are, and what does not fit. */
 import { type FileLoad, type ObjectLoad, PermanentFault } from '@headgate/pipelines';
-import type { FetchedFile } from '../../stores/fetched-file.ts';
-import type { StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 import { nameFile } from '../files/files.ts';
 import type { Session } from '../session/session.ts';
 

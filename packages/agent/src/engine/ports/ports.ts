@@ -28,8 +28,7 @@ import type {
 } from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
-import type { FetchedFile } from '../../stores/fetched-file.ts';
-import type { StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';

@@ -13,8 +13,7 @@ import type {
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 
-import type { FetchedFile } from '../../stores/fetched-file.ts';
-import type { StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { FileDescription, LogSource, RunOutcome, RunRequest, SentFile } from './ports.ts';
 
