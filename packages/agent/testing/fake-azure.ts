@@ -80,7 +80,7 @@ async function serve(state: FakeAzure, request: IncomingMessage, response: Serve
     'last-modified': new Date(0).toUTCString(),
     ...(first === undefined ? {} : { 'content-range': `bytes ${first}-${found.length - 1}/${found.length}` }),
   });
-  response.end(method === 'HEAD' ? undefined : bytes);
+  return response.end(method === 'HEAD' ? undefined : bytes);
 }
 
 function answerPut(

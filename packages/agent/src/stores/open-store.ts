@@ -60,6 +60,8 @@ async function createKeyReader(
   return async () => key;
 }
 
+const secretLength = 8;
+
 type Members = Readonly<Record<string, string>>;
 
 /** The members of the secret; undefined if the store is public. */
@@ -75,7 +77,9 @@ async function readMembers(
       ? await secrets.readSecret(credentials.name)
       : await secrets.readCloudSecret(cloudOf[kind]);
   const members = parseMembers(secret.reveal());
-  for (const value of Object.values(members)) if (value !== '') secrets.onValue(new Secret(value));
+  // Shorter values, such as the name of a region, are no secrets.
+  for (const value of Object.values(members))
+    if (value.length >= secretLength) secrets.onValue(new Secret(value));
   return members;
 }
 

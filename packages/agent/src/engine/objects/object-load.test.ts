@@ -189,4 +189,43 @@ describe('s3-load', () => {
     }
     assert.deepEqual(await scene.rows('select count(*) from t'), [[0]]);
   });
+
+  it('deletes what it loaded if it shall, and stops at the limit of bytes', async () => {
+    await scene.rows('create table t (id integer)');
+    for (const [key, text] of Object.entries({ 'in/a.csv': '1\n', 'in/b.csv': '2\n', 'in/c.csv': 'x\n' }))
+      s3.put(key, text);
+    const first = await load({ sizeLimitB: '3', purgeFiles: 'True' });
+    assert.match(first.message, /^2 rows from 2 objects\n1 object left out/);
+    assert.deepEqual([...s3.objects.keys()], ['in/c.csv']);
+    const second = await load({ onError: 'Skip File', purgeFiles: 'True' });
+    assert.match(second.message, /1 object skipped: in\/c\.csv/);
+    assert.deepEqual([...s3.objects.keys()], ['in/c.csv']);
+    s3.put('in/c.csv', '3\n');
+    s3.intercept = ({ method }, response) => {
+      if (method === 'DELETE') response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
+      return method === 'DELETE';
+    };
+    const third = await load({ purgeFiles: 'True' });
+    assert.equal(third.status, 'FAILED');
+    assert.match(third.message, /the rows were loaded, but not all objects were deleted: .*AccessDenied/);
+    assert.deepEqual(await scene.rows('select id from t order by id'), [[1], [2], [3]]);
+  });
+
+  it('says what to do without a table, credentials or objects', async () => {
+    assert.match((await load()).message, /the table "t" does not exist: make it before/);
+    await scene.rows('create table t (id integer)');
+    assert.match((await load()).message, /^no object begins with s3:\/\/lake-of-tests\/in\/$/);
+    s3.put('in/a.csv', '1\n');
+    assert.match(
+      (await load({ pattern: '.*json' })).message,
+      /none of the 1 object that begin with .* matches \.\*json/,
+    );
+    assert.match((await load({ credentials: 'none' })).message, /there is no secret "none"/);
+    assert.match((await load({ authentication: 'Machine role' })).message, /HEADGATE_AGENT_MACHINE_ROLE=yes/);
+    assert.match(
+      (await load({ loadColumns: ['nope'] })).message,
+      /"loadColumns" has "nope", which is not a column/,
+    );
+    assert.deepEqual(scene.masked.includes(s3.secretAccessKey), true);
+  });
 });

@@ -53,12 +53,13 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
       };
     const outcome = await fill(action, columns, files, loaded, context);
     const leftBehind = matching.length - loaded.length;
-    if (load.purges)
-      await ports.stores.remove(
-        source.place.store,
-        loaded.filter(({ key }) => !outcome.skipped.has(key)).map(({ key }) => key),
-        limit,
-      );
+    if (load.purges) {
+      const purged = loaded.filter(({ key }) => !outcome.skipped.has(key)).map(({ key }) => key);
+      await ports.stores.remove(source.place.store, purged, limit).catch((error: Error) => {
+        error.message = `the rows were loaded, but not all objects were deleted: ${error.message}`;
+        throw error;
+      });
+    }
     printFaults(outcome, (line) =>
       ports.log(line, { step: context.step.current().stepId, stream: 'component' }),
     );
