@@ -37,7 +37,7 @@ export function describeLoad(
 export function describeNothing(place: string, pattern: string, listed: number, matching: number): string {
   if (listed === 0) return `no object begins with ${place}`;
   if (matching === 0)
-    return `none of the ${count(listed, 'object')} that begin with ${place} matches ${pattern}`;
+    return `no object that begins with ${place} matches ${pattern}, of ${count(listed, 'object')}`;
   return `the table has all ${count(matching, 'object')} that match: forceLoad loads them again`;
 }
 

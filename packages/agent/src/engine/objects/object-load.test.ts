@@ -218,7 +218,7 @@ describe('s3-load', () => {
     s3.put('in/a.csv', '1\n');
     assert.match(
       (await load({ pattern: '.*json' })).message,
-      /none of the 1 object that begin with .* matches \.\*json/,
+      /no object that begins with .* matches \.\*json, of 1 object/,
     );
     assert.match((await load({ credentials: 'none' })).message, /there is no secret "none"/);
     assert.match((await load({ authentication: 'Machine role' })).message, /HEADGATE_AGENT_MACHINE_ROLE=yes/);
