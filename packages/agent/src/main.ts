@@ -15,6 +15,7 @@ import { lockFolder } from './host/folder-lock.ts';
 import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
+import { removeUnfinishedFiles } from './host/unfinished-files.ts';
 import { createLineage } from './lineage/lineage.ts';
 import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { prepareRunCode } from './pool/run-code.ts';
@@ -77,6 +78,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   let end: 'stopped' | 'restart';
   try {
     await makePrivateFolder(folders.temporary);
+    await removeUnfinishedFiles(folders);
     runPool = createRunPool({
       code,
       confinement,
