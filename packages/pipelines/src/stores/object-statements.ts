@@ -79,7 +79,7 @@ export function planFileLoad(
         return `WHEN ${misfits[index]} THEN [${dialect.literal(column.name)}, left(CAST(${text} AS VARCHAR), 200), ${dialect.literal(type)}]`;
       });
       const found = `CASE ${cases.join(' ')} END`;
-      return `SELECT ${number}, found[1], found[2], found[3] FROM (SELECT ${number}, ${found} AS found FROM (${rows}) WHERE ${misfit}) ORDER BY ${number} LIMIT ${limit}`;
+      return `SELECT ${number}, found[1], found[2], found[3] FROM (SELECT ${number}, ${found} AS found FROM (${rows}) AS r WHERE ${misfit}) ORDER BY ${number} LIMIT ${limit}`;
     },
   };
 }

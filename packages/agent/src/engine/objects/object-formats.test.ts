@@ -130,6 +130,17 @@ describe('formats of s3-load', () => {
     assert.deepEqual(await scene.rows('select day::varchar, amount::varchar, missing from t'), [
       ['2026-02-03', '12345678901234567890.123456789', null],
     ]);
+    await scene.rows('create or replace table t (extra integer, day date)');
+    const options = { fileType: 'PARQUET', matchByColumnName: 'Case Insensitive' };
+    assert.match(
+      (await load(options)).message,
+      /a\.parquet, row 1: "x" does not fit the column "extra" \(INTEGER\)/,
+    );
+    const tolerant = await load({ ...options, onError: 'Continue' });
+    assert.match(tolerant.message, /^0 rows from 1 object\n1 fault:\n.*"x" does not fit/);
+    await scene.rows('create or replace table t (record json)');
+    assert.equal((await load({ fileType: 'PARQUET' })).status, 'SUCCESS');
+    assert.deepEqual(await scene.rows("select record->>'extra' from t"), [['x']]);
   });
 
   it('unpacks zstd, and all files of a zip archive', async () => {
