@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -227,5 +228,37 @@ describe('s3-load', () => {
       /"loadColumns" has "nope", which is not a column/,
     );
     assert.deepEqual(scene.masked.includes(s3.secretAccessKey), true);
+  });
+
+  it('loads no object twice if two runs load it at the same time', async () => {
+    await scene.rows('create table t (id integer)');
+    await scene.rows('insert into t values (0)');
+    s3.put('in/a.csv', '1\n');
+    const other = await scene.connect();
+    let isLocked = false;
+    s3.intercept = ({ method, key }, response) => {
+      if (method !== 'GET' || key !== 'in/a.csv' || isLocked) return undefined;
+      isLocked = true;
+      // The other run is in its transaction when this one begins its own.
+      const begin = async () => {
+        await other.run('begin');
+        await other.run('create table headgate_load_of_t (nothing boolean)');
+        await other.run('drop table headgate_load_of_t');
+        await other.run('insert into t values (1)');
+        const tag = `"${createHash('md5').update('1\n').digest('hex')}"`;
+        await other.run(
+          `insert into headgate_loaded_objects select lower('"main"."t"'), 's3://lake-of-tests/in/a.csv', '${tag}', now()`,
+        );
+        response.writeHead(200, { 'content-length': '2' }).end('1\n');
+      };
+      void begin();
+      return true;
+    };
+    scene.onWait(() => other.run('commit').catch(() => undefined));
+    const { status, message, rowCount } = await load();
+    other.closeSync();
+    assert.deepEqual([status, rowCount], ['SUCCESS', 0], message);
+    assert.ok(scene.waits.length > 0);
+    assert.deepEqual(await scene.rows('select id from t order by id'), [[0], [1]]);
   });
 });

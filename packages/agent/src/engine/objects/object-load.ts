@@ -10,6 +10,7 @@ import {
   type Dialect,
   datasetNames,
   forgetLoadedObjects,
+  lockTable,
   nameObject,
   nameStoreInLineage,
   noteLoadedObjects,
@@ -20,7 +21,8 @@ import {
 } from '@headgate/pipelines';
 import type { StoredObject } from '../../stores/object-store.ts';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
-import type { Transaction } from '../session/session.ts';
+import type { RunContext } from '../context/run-context.ts';
+import { isConflict, type Transaction } from '../session/session.ts';
 import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
 import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
 import { columnLimit, isEmpty, readTarget } from './target-table.ts';
@@ -41,7 +43,8 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
   planFileLoad(load, columns, [], dialect);
   const listed = await ports.stores.list(source.place, limit);
   const matching = await selectMatching(listed, source);
-  const chosen = await withoutLoaded(matching, action, context);
+  await warehouse.execute(createLoadedObjects(dialect));
+  const chosen = await withoutLoaded(matching, action, warehouse, dialect);
   const files: LoadedFile[] = [];
   try {
     const loaded = await fetchAll(chosen, action, files, context);
@@ -93,13 +96,12 @@ async function selectMatching(
 
 /** The objects that the table does not have. If it is empty, it has none. */
 async function withoutLoaded(
-  matching: StoredObject[],
+  matching: readonly StoredObject[],
   { load, source }: LoadAction,
-  { run }: ActionContext,
-): Promise<StoredObject[]> {
-  const { warehouse, dialect } = run.context;
-  await warehouse.execute(createLoadedObjects(dialect));
-  if (load.reloads || (await isEmpty(load.target, warehouse, run.context.dialect))) return matching;
+  warehouse: Pick<Transaction, 'query'>,
+  dialect: Dialect,
+): Promise<readonly StoredObject[]> {
+  if (load.reloads || (await isEmpty(load.target, warehouse, dialect))) return matching;
   const { rows } = await warehouse.query(readLoadedObjects(load.target, dialect), 1_000_000);
   const known = new Set(rows.map(([name, version]) => `${version} ${name}`));
   return matching.filter(
@@ -154,41 +156,44 @@ async function fill(
   const { load, source } = action;
   const { dialect } = run.context;
   const { store } = source.place;
-  const paths = new Map(files.map((file) => [dialect.quotePath(file.path), file]));
   for (const file of files)
     step.nameFile(file.name, {
       kind: 'object',
       name: datasetNames.object(nameStoreInLineage(store), file.object.key),
     });
+  let current: LoadedFile | undefined;
   // The step shows no folder of this machine.
   const warehouse = run.context.warehouse.watch((sql) => {
-    let shown = sql;
-    for (const [path, { name }] of paths)
-      if (shown.includes(path)) shown = shown.replaceAll(path, dialect.literal(name));
-    return step.noteStatement(shown);
+    if (current === undefined) return step.noteStatement(sql);
+    return step.noteStatement(sql.replaceAll(dialect.quotePath(current.path), dialect.literal(current.name)));
   });
   const fillAll = async (transaction: Transaction) => {
     const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
+    for (const statement of lockTable(load.target, dialect)) await transaction.execute(statement);
     if (await isEmpty(load.target, transaction, dialect))
       await transaction.execute(forgetLoadedObjects(load.target, dialect));
+    // Another run may have loaded some meanwhile.
+    const remaining = new Set(await withoutLoaded(loaded, action, transaction, dialect));
+    const taken = new Set<StoredObject>();
     for (const file of files) {
+      if (!remaining.has(file.object)) continue;
+      current = file;
       try {
         const members = await listMembers(file.path, load, transaction, dialect);
         const plan = planFileLoad(load, columns, members, dialect);
-        await loadTolerantly(file, plan, { load, outcome, dialect, transaction });
+        if (await loadTolerantly(file, plan, { load, outcome, dialect, transaction })) taken.add(file.object);
       } catch (error) {
         throw error instanceof PermanentFault ? error : new FailedFile(file, error);
       }
     }
-    const objects = loaded
-      .filter(({ key }) => !outcome.skipped.has(key))
-      .map(({ key, version }) => ({ name: nameObject({ store, key }), version }));
+    current = undefined;
+    const objects = [...taken].map(({ key, version }) => ({ name: nameObject({ store, key }), version }));
     for (let at = 0; at < objects.length; at += 1_000)
       await transaction.execute(noteLoadedObjects(load.target, objects.slice(at, at + 1_000), dialect));
     return outcome;
   };
   try {
-    return await warehouse.transact(fillAll);
+    return await repeatConflicts(() => warehouse.transact(fillAll), run.context);
   } catch (error) {
     if (!(error instanceof FailedFile)) throw error;
     const { warehouse: after } = run.context;
@@ -196,6 +201,25 @@ async function fill(
     const plan = planFileLoad(load, columns, members, dialect);
     throw await explainFailure(error, load, plan, after);
   }
+}
+
+/** Milliseconds between attempts, while another load of the same table has not ended. */
+const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
+
+async function repeatConflicts<Result>(
+  work: () => Promise<Result>,
+  { ports, limit, findHalt }: Pick<RunContext, 'ports' | 'limit' | 'findHalt'>,
+): Promise<Result> {
+  for (const pause of pauses) {
+    try {
+      return await work();
+    } catch (error) {
+      const cause = error instanceof FailedFile ? error.cause : error;
+      if (!isConflict(cause) || findHalt() !== undefined) throw error;
+      await ports.wait(pause, limit);
+    }
+  }
+  return work();
 }
 
 /** The names of the members of all objects of a file, if they matter. */

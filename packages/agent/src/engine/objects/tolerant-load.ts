@@ -25,13 +25,17 @@ const rejectLimit = 1_000_000;
 /** What leaves it open where the next row begins, so that rows after it would be lost without being counted. */
 const breaking = ['UNQUOTED VALUE', 'LINE SIZE OVER MAXIMUM', 'INVALID STATE'];
 
-/** @throws PermanentFault about a fault that the component does not tolerate */
-export async function loadTolerantly(file: LoadedFile, plan: FileLoad, loading: Loading): Promise<void> {
+/**
+ * Returns whether the file was loaded, and not skipped.
+ *
+ * @throws PermanentFault about a fault that the component does not tolerate
+ */
+export async function loadTolerantly(file: LoadedFile, plan: FileLoad, loading: Loading): Promise<boolean> {
   const { load, outcome, transaction } = loading;
-  if (file.bytes === 0) return;
+  if (file.bytes === 0) return true;
   if (load.onError.how === 'abort') {
     outcome.rows += (await transaction.execute(plan.insert(file.path))).rowCount;
-    return;
+    return true;
   }
   const rejects = load.format.type === 'CSV' ? nameRejects() : undefined;
   const counted = await transaction.query(plan.count(file.path, rejects), 1);
@@ -45,7 +49,7 @@ export async function loadTolerantly(file: LoadedFile, plan: FileLoad, loading: 
     if (misfits > 0) outcome.faults.push(...(await nameMisfits(file, plan, loading)));
     if (isSkipped(load.onError, faults, rows + broken.length)) {
       outcome.skipped.set(file.object.key, faults);
-      return;
+      return false;
     }
   }
   const again = faults === 0 || rejects === undefined ? undefined : nameRejects();
@@ -58,6 +62,7 @@ export async function loadTolerantly(file: LoadedFile, plan: FileLoad, loading: 
       `"${file.name}" has ${rows} rows and ${misfits} that do not fit, but ${rowCount} were loaded: load it again`,
     );
   outcome.rows += rowCount;
+  return true;
 }
 
 let lastRejects = 0;
