@@ -16,6 +16,7 @@ import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { fairShares } from './fair-shares.ts';
 import { faultyBodies } from './faulty-bodies.ts';
+import { fileLoad } from './file-load.ts';
 import { type Finding, table } from './finding.ts';
 import { gitPublication } from './git-publication.ts';
 import { hostile } from './hostile.ts';
@@ -83,6 +84,7 @@ const works: Record<string, Work> = {
   transformation,
   lineage,
   connectors,
+  'file-load': fileLoad,
   hostile,
 };
 

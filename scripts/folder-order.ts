@@ -13,7 +13,7 @@ const ORDERS: readonly FolderOrder[] = [
   {
     base: 'packages/pipelines/src',
     folders: [
-      ...['format', 'expressions', 'sql', 'lineage', 'connectors', 'components'],
+      ...['format', 'expressions', 'sql', 'lineage', 'connectors', 'stores', 'components'],
       ...['plan', 'validate', 'check', 'rules', 'documentation'],
     ],
     files: 'last',
@@ -29,7 +29,7 @@ const ORDERS: readonly FolderOrder[] = [
   { base: 'packages/pipelines/src/connectors', folders: ['load'], files: 'first' },
   {
     base: 'packages/agent/src/engine',
-    folders: ['ports', 'session', 'files', 'context', 'endpoints', 'actions', 'run', 'process'],
+    folders: ['ports', 'session', 'files', 'context', 'endpoints', 'objects', 'actions', 'run', 'process'],
     files: 'last',
   },
   { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch', 'postgres'], files: 'last' },

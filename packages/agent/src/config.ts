@@ -52,6 +52,8 @@ export interface AgentConfig {
   certificateKey: KeyType;
   /** Where connectors may go besides public addresses by https. */
   egressAllow: EgressAllow;
+  /** Whether pipelines may use the role of the agent's machine. */
+  machineRole: boolean;
   /** The first is the default. */
   vaults: VaultSettings[];
   /** One line for each environment variable that looks like a setting but is unknown. */
@@ -111,6 +113,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     scripts: readScriptSettings(environment, read, problems),
     certificateKey: read.oneOf('HEADGATE_AGENT_CERTIFICATE_KEY', ['ec', 'rsa'], 'ec'),
     egressAllow: readEgressAllow(environment, problems),
+    machineRole: read.yesOrNo('HEADGATE_AGENT_MACHINE_ROLE'),
     vaults: readVaults(environment, problems),
     warnings: unknownSettings(environment, agentSettingNames),
   };

@@ -15,6 +15,7 @@ import { lockFolder } from './host/folder-lock.ts';
 import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
+import { removeUnfinishedFiles } from './host/unfinished-files.ts';
 import { createLineage } from './lineage/lineage.ts';
 import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { prepareRunCode } from './pool/run-code.ts';
@@ -80,6 +81,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   let end: 'stopped' | 'restart';
   try {
     await makePrivateFolder(folders.temporary);
+    await removeUnfinishedFiles(folders);
     runPool = createRunPool({
       code,
       confinement,
@@ -106,7 +108,8 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     const takenValues = await TakenValues.open(folders.values);
     const vaults = createVaults(config.vaults, folders.vaults);
     const left = await listLeftSessions(folders.sessions);
-    const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow: config.egressAllow });
+    const { egressAllow: allow, machineRole } = config;
+    const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow, machineRole });
     const session = new Session({
       controlPlane,
       handlers: createHandlers({

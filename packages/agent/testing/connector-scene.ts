@@ -94,7 +94,10 @@ export async function openConnectorScene(
           ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
         },
         scripts: { run: refuse },
-        secretReferences: { read: async (_work, name) => new Secret(secrets.get(name) ?? '') },
+        secretReferences: {
+          read: async (_work, name) => new Secret(secrets.get(name) ?? ''),
+          readCloud: async (_work, cloud) => new Secret(secrets.get(cloud) ?? ''),
+        },
         connectors,
         lineage,
         log: errorLog,

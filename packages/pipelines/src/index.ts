@@ -217,8 +217,10 @@ export {
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
 export {
   type Conversion,
+  csvLineLimit,
   type Dialect,
   type PreparedStatement,
+  type RejectTables,
   type RewrittenStatement,
   SqlError,
   type StatementList,
@@ -257,4 +259,24 @@ export {
   writeLandingRows,
   writeUses,
 } from './sql/variant-uses.ts';
+export type { ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
+export {
+  createLoadedObjects,
+  type FileLoad,
+  forgetLoadedObjects,
+  noteLoadedObjects,
+  planFileLoad,
+  readLoadedObjects,
+  type TargetColumn,
+} from './stores/object-statements.ts';
+export {
+  cloudOf,
+  isStoreAddress,
+  nameObject,
+  nameStore,
+  nameStoreInLineage,
+  type StoreAddress,
+  type StoreCredentials,
+  type StorePlace,
+} from './stores/store-address.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';

@@ -2,8 +2,15 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '@headgate/contract';
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
-import { type ConnectorEndpoint, chooseAuthentication, type EndpointValues } from '@headgate/pipelines';
+import {
+  type ConnectorEndpoint,
+  chooseAuthentication,
+  type EndpointValues,
+  type StoreAddress,
+} from '@headgate/pipelines';
 import type { WorkKey } from '../session/outbox.ts';
+import type { FetchOptions } from '../stores/fetched-file.ts';
+import type { FetchedFile, ObjectStore } from '../stores/object-store.ts';
 import { realTime, type Time } from '../time.ts';
 import { createDownloads, type Downloads } from './download.ts';
 import { createEndpointCall, type EndpointCall } from './endpoint-call.ts';
@@ -16,6 +23,8 @@ export interface ConnectorUse {
   projectId: string;
   environmentName: string;
   readSecret(name: string, key?: string): Promise<Secret>;
+  /** The secret of the project's connection to a cloud. */
+  readCloudSecret(cloud: string): Promise<Secret>;
   /** Called with each token before it is used, so that it can be masked. */
   onToken(token: Secret): void;
   conceal(text: string): string;
@@ -35,10 +44,15 @@ export interface Connectors {
   open(opened: OpenedEndpoint, use: ConnectorUse): Promise<EndpointCall & { close(): void }>;
   download: Downloads['download'];
   tokens: OAuthTokens;
+  /** @throws ConnectorError if the credentials do not fit the store */
+  openStore(address: StoreAddress, use: ConnectorUse): Promise<ObjectStore>;
+  fetchObject(options: Omit<FetchOptions, 'bounds' | 'time'>): Promise<FetchedFile[]>;
 }
 
 export interface ConnectorsOptions extends Omit<OAuthTokensOptions, 'exchange' | 'time'> {
   allow: EgressAllow;
+  /** Whether pipelines may use the role of the agent's machine. */
+  machineRole?: boolean;
   resolve?: Resolve;
   bounds?: Partial<ConnectorBounds>;
   time?: Time;
@@ -59,6 +73,8 @@ const defaultBounds: ConnectorBounds = {
 };
 /** A large file over a slow line. */
 const downloadMilliseconds = 4 * 60 * 60_000;
+/** Of an object as it is stored. */
+const objectBytes = 10 * 1_024 * 1_048_576;
 const testBytes = 2 * 1_048_576;
 /** A token is small. */
 const tokenBytes = 1_048_576;
@@ -85,8 +101,32 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
     totalMilliseconds: downloadMilliseconds,
   });
 
+  const storeTime = { ...time, date: () => new Date() };
+
   return {
     tokens,
+    async openStore(address, use) {
+      const { openStore } = await import('../stores/open-store.ts');
+      const limits = { responseBytes: objectBytes, totalMilliseconds: downloadMilliseconds };
+      const exchange = createExchange(egress, { ...bounds, ...limits, advice: ' of an object' });
+      return openStore(address, {
+        exchange,
+        time: storeTime,
+        readMachineKey:
+          options.machineRole === true
+            ? async () => (await import('../stores/machine-key.ts')).readMachineKey()
+            : undefined,
+        secrets: {
+          readSecret: use.readSecret,
+          readCloudSecret: use.readCloudSecret,
+          onValue: use.onToken,
+        },
+      });
+    },
+    async fetchObject(asked) {
+      const { fetchObject } = await import('../stores/fetched-file.ts');
+      return fetchObject({ ...asked, bounds: { fileBytes: bounds.totalBytes }, time: storeTime });
+    },
     download: downloads.download,
     async open({ endpoint, connection, values }, use) {
       const exchange = createExchange(

@@ -34,7 +34,9 @@ export interface SentRequest {
   method: string;
   url: URL;
   headers: readonly (readonly [name: string, value: string])[];
-  body?: string | undefined;
+  body?: string | Buffer | undefined;
+  /** Whether the body of the response is taken as it comes. Else it is decompressed. */
+  isRaw?: boolean;
 }
 
 export interface ReceivedResponse {
@@ -113,7 +115,7 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
       const addresses = await waitUnlessAborted(egress.check(url), bounded.signal);
       const agent = agents[url.protocol as keyof typeof agents];
       const response = await open(sent, { agent, lookup: createLookup(addresses) }, bounded.signal);
-      const body = readBody(response, bounds, bounded.signal);
+      const body = readBody(response, bounds, sent.isRaw === true, bounded.signal);
       try {
         return await use({ status: response.statusCode ?? 0, headers: joinHeaders(response), body });
       } finally {
@@ -220,6 +222,7 @@ const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 async function* readBody(
   response: IncomingMessage,
   { responseBytes, idleMilliseconds, advice }: ExchangeBounds,
+  isRaw: boolean,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, undefined> {
   const abort = () => response.destroy(signal.reason);
@@ -243,7 +246,7 @@ async function* readBody(
     if (rawSize > responseBytes) response.destroy(tooLarge());
   });
   try {
-    for await (const chunk of decode(response)) {
+    for await (const chunk of isRaw ? response : decode(response)) {
       size += chunk.byteLength;
       if (size > responseBytes) throw tooLarge();
       yield chunk;

@@ -384,7 +384,14 @@ test('a page that is given up does not wait for its token', async () => {
   const [endpoint] = profile?.endpoints ?? [];
   assert.ok(endpoint !== undefined);
   const values = { headers: [], query: [], uri: [] };
-  const use = { work, projectId: 'p', environmentName: 'e', readSecret: () => assert.fail(), signal };
+  const use = {
+    work,
+    projectId: 'p',
+    environmentName: 'e',
+    readSecret: () => assert.fail(),
+    readCloudSecret: () => assert.fail(),
+    signal,
+  };
   const call = await fixture.connectors.open(
     { endpoint, connection: { oauth: 'crm' }, values },
     { ...use, onToken: () => undefined, conceal: (text) => text },

@@ -1,4 +1,5 @@
 /** How a run, a test of a pipeline and a test of an endpoint reach connectors. */
+import type { Secret } from '@headgate/contract';
 import type { Connectors, ConnectorUse } from '../connectors/connectors.ts';
 import type { Log } from '../log.ts';
 import type { Masking } from '../secrets/masking.ts';
@@ -25,16 +26,21 @@ export function createConnectorUse(
   masking: Masking,
 ): ConnectorUse {
   const conceal = () => context.conceal((text) => masking.mask(text));
+  async function note(secret: Secret, secretReference: string): Promise<Secret> {
+    log.info('secret read for a connector', { workId: work.workId, secretReference });
+    masking.add(secret);
+    conceal();
+    return secret;
+  }
   return {
     work,
     projectId: place.projectId,
     environmentName: place.environmentName,
     async readSecret(name, key) {
-      const secret = await secretReferences.read(work, name, context.kill, key);
-      log.info('secret read for a connector', { workId: work.workId, secretReference: name });
-      masking.add(secret);
-      conceal();
-      return secret;
+      return note(await secretReferences.read(work, name, context.kill, key), name);
+    },
+    async readCloudSecret(cloud) {
+      return note(await secretReferences.readCloud(work, cloud, context.kill), cloud);
     },
     onToken(token) {
       masking.addToken(token);

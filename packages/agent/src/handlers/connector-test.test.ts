@@ -28,6 +28,7 @@ const connectors = createConnectors({
 const handle = createConnectorTestHandler({
   connectors,
   secretReferences: {
+    readCloud: () => assert.fail('no cloud'),
     async read(_work, name) {
       if (name !== 'token') throw new Error(`the secret reference "${name}" does not exist`);
       return new Secret('correct-token');

@@ -17,7 +17,7 @@ export function createSecretOptions(
   place: { projectId: string; environmentName: string },
   context: Pick<WorkContext, 'kill' | 'conceal'>,
   dependencies: ConnectorDependencies,
-): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'> & {
+): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download' | 'stores'> & {
   /** Of the connection to the warehouse. */
   readWarehouseSecret: ReadWarehouseSecret;
 } {
@@ -37,5 +37,9 @@ export function createSecretOptions(
     conceal: (text) => masking.conceal(text),
     openEndpoint: (opened) => connectors.open(opened, use),
     download: connectors.download,
+    stores: {
+      open: (address) => connectors.openStore(address, use),
+      fetch: connectors.fetchObject,
+    },
   };
 }

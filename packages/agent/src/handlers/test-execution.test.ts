@@ -65,7 +65,10 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     artifacts: publish(pipelines),
     warehouses: createTestWarehouses(fixture.driver),
     scripts: { run: async () => assert.fail('no script in these tests') },
-    secretReferences: { read: async () => new Secret('canary-of-a-secret') },
+    secretReferences: {
+      read: async () => new Secret('canary-of-a-secret'),
+      readCloud: async () => new Secret('canary-of-a-cloud'),
+    },
     lineage: {
       open: () => ({
         noteStatement: () => undefined,

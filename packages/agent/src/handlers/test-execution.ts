@@ -80,7 +80,7 @@ type JudgedTest = Omit<TestResult, 'index' | 'durationMs'>;
 async function runTest(
   { work, testName, number }: { work: TestWork; testName: string; number: number },
   held: AcquiredArtifacts,
-  secrets: Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'>,
+  secrets: Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download' | 'stores'>,
   context: WorkContext,
   { folders, warehouses, runPool, scripts }: PipelineExecutionDependencies,
 ): Promise<JudgedTest> {

@@ -10,6 +10,7 @@ import { isPermanentFault } from '../permanent-fault.ts';
 import type { RunConnectors } from './run-connectors.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
+import type { RunStores } from './run-stores.ts';
 
 /** What is sent to a process, without the number of the run. */
 type Message = ToRun extends infer Each ? (Each extends ToRun ? Omit<Each, 'run'> : never) : never;
@@ -39,6 +40,7 @@ export function createConversation(
   let place = options.files;
   const files = createRunFiles(() => place);
   let connectors: Promise<RunConnectors> | undefined;
+  let stores: Promise<RunStores> | undefined;
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
   const final = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
@@ -60,9 +62,15 @@ export function createConversation(
     return connectors;
   }
 
-  function download(address: string, interrupt: AbortSignal): Promise<string> {
+  /** Loaded at the first use. */
+  function openStores(): Promise<RunStores> {
+    stores ??= import('./run-stores.ts').then(({ createRunStores }) => createRunStores(options, files));
+    return stores;
+  }
+
+  function download(address: string, unpacks: boolean, interrupt: AbortSignal): Promise<string> {
     const { controller, release } = followSignals([interrupt, options.kill]);
-    const write = (path: string) => options.download(address, path, controller.signal);
+    const write = (path: string) => options.download(address, path, unpacks, controller.signal);
     return downloadPartial(files, write).finally(release);
   }
 
@@ -119,8 +127,18 @@ export function createConversation(
         return (await openConnectors()).fetch(request, interrupt);
       case 'connector-close':
         return (await openConnectors()).close(request.call);
+      case 'store-list':
+        return (await openStores()).list(request, interrupt);
+      case 'store-fetch':
+        return (await openStores()).fetch(request, interrupt);
+      case 'store-stat':
+        return (await openStores()).stat(request, interrupt);
+      case 'store-send':
+        return (await openStores()).send(request, interrupt);
+      case 'store-remove':
+        return (await openStores()).remove(request, interrupt);
       case 'file-download':
-        return download(request.address, interrupt);
+        return download(request.address, request.unpacks, interrupt);
       case 'file-end':
         return files.endWrite(request.partial, request.isComplete);
       default:
@@ -190,6 +208,7 @@ export function createConversation(
     async close() {
       isOver = true;
       (await connectors)?.closeAll();
+      (await stores)?.closeAll();
       await scripts.close();
       await files.close();
     },

@@ -98,6 +98,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         runScript: refuse,
         openEndpoint: refuse,
         download: refuse,
+        stores: { open: refuse, fetch: refuse },
         conceal: (said) => said,
         cancel: never,
         kill: never,

@@ -5,6 +5,7 @@ import type { FilesPlace } from '../engine/files/run-files.ts';
 import type { LogSource } from '../engine/ports/ports.ts';
 import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/ports/run-messages.ts';
 import type { RanSql } from '../lineage/ran-sql.ts';
+import type { StoreAccess } from '../stores/store-access.ts';
 import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 import type { StartScript } from './run-scripts.ts';
 
@@ -23,7 +24,8 @@ export interface RunOptions {
   /** Opens an endpoint of a connector. The run's process never gets its secrets. */
   openEndpoint(opened: OpenedEndpoint): Promise<EndpointCall & { close(): void }>;
   /** Writes the file at an address to a path. @throws Error with the reason */
-  download(address: string, path: string, signal: AbortSignal): Promise<void>;
+  download(address: string, path: string, unpacks: boolean, signal: AbortSignal): Promise<void>;
+  stores: StoreAccess;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
   /** Graceful: the run ends after the running steps. */

@@ -26,6 +26,8 @@ export interface SecretReferences {
     key?: string,
     onFound?: (at: SecretCoordinates) => void,
   ): Promise<Secret>;
+  /** The secret of the connection of the work's environment to a cloud: `aws`, `azure` or `gcp`. @throws as `read` */
+  readCloud(work: WorkKey, cloud: string, signal: AbortSignal): Promise<Secret>;
 }
 
 export interface SecretReferencesOptions {
@@ -37,9 +39,23 @@ export interface SecretReferencesOptions {
 
 export function createSecretReferences(options: SecretReferencesOptions): SecretReferences {
   return {
+    async readCloud(work, cloud, signal) {
+      const about = `the project's connection to ${cloud}`;
+      const found = await lookUp(options, work, { name: cloud, cloud }, signal).catch((error) => {
+        // A server of an earlier version takes it for the name of a secret reference.
+        if (hasCode(error, 'cloud-connection-not-found') || hasCode(error, 'secret-reference-not-found'))
+          throw new Error(
+            `the project has no connection to ${cloud}: create one of the type CLOUD_PLATFORM_CREDENTIALS, or name a secret reference in "credentials"`,
+          );
+        throw new Error(`${about} cannot be looked up: ${explainFailure(error)}`);
+      });
+      return readSecret(options.vaults, found, signal).catch((error) => {
+        throw new Error(`${about} (${describe(found)}) cannot be read: ${getReason(error)}`);
+      });
+    },
     async read(work, name, signal, key, onFound) {
       const about = `the secret reference ${JSON.stringify(name)}`;
-      const found = await lookUp(options, work, name, signal).catch((error) => {
+      const found = await lookUp(options, work, { name }, signal).catch((error) => {
         if (hasCode(error, 'secret-reference-not-found'))
           throw new Error(`${about} does not exist in the project: create it or correct the name`);
         throw new Error(`${about} cannot be looked up: ${explainFailure(error)}`);
@@ -71,10 +87,10 @@ export async function readSecret(
 function lookUp(
   { controlPlane, instanceId, backoff }: SecretReferencesOptions,
   { workId, epoch }: WorkKey,
-  name: string,
+  sought: { name: string; cloud?: string },
   signal: AbortSignal,
 ): Promise<SecretCoordinates> {
-  const body = { instanceId, workId, epoch, name };
+  const body = { instanceId, workId, epoch, ...sought };
   return retry(() => controlPlane.secretReference(body, signal), {
     limit: lookupAttempts,
     signal,

@@ -211,7 +211,10 @@ test('a query whose time ends while it gives its rows is no success', async () =
 test('a query that takes too long ends, and the reason says how long it may take', async () => {
   const handler = createWarehouseQueryHandler({
     warehouses: createTestWarehouses(driver),
-    secretReferences: { read: async () => assert.fail('no secret in these tests') },
+    secretReferences: {
+      read: async () => assert.fail('no secret in these tests'),
+      readCloud: async () => assert.fail('no secret in these tests'),
+    },
     connectors: { open: () => assert.fail('no endpoint') } as unknown as Connectors,
     log: errorLog,
   });

@@ -33,6 +33,18 @@ export const agentProtocolOutcomes = {
       ({ name, secretName }) =>
         `The secret reference ${quoted(name)} is for the vault secret ${quoted(secretName)}, which the project may not use in the vaults of this agent. A Super Admin or Admin can grant it with \`vaultAccess\` of the agent.`,
     ),
+    'cloud-connection-not-found': kind<{ cloud: string }>(
+      404,
+      'The project has no connection to the cloud that names a secret.',
+      ({ cloud }) =>
+        `The project has no connection of the type CLOUD_PLATFORM_CREDENTIALS to ${cloud} that names a secret: create one.`,
+    ),
+    'several-cloud-connections': kind<{ cloud: string }>(
+      409,
+      'The project has several connections to the cloud.',
+      ({ cloud }) =>
+        `The project has several connections of the type CLOUD_PLATFORM_CREDENTIALS to ${cloud}: name a secret reference in \`credentials\` of the component.`,
+    ),
     'secret-reference-of-another-agent': kind<{ name: string; agent: string }>(
       409,
       'The secret reference names an agent, and the run is on a different one.',

@@ -245,6 +245,8 @@ export const agentSecretReference = operation({
     'work-not-held',
     'secret-reference-not-found',
     'secret-reference-of-another-agent',
+    'cloud-connection-not-found',
+    'several-cloud-connections',
     'vault-name-not-granted-to-run',
   ],
   withoutEvent: 'it reads a record of the project; what is read from a vault, the vault itself notes',

@@ -2,6 +2,7 @@
 import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import { trimBoth } from '../format/trims.ts';
+import { isStoreAddress, readStorePlace } from '../stores/store-address.ts';
 import type { FileSearch, FoundFile, Iteration, OrchestrationDefinition } from './definition/component.ts';
 import {
   numberParameter,
@@ -15,6 +16,7 @@ import {
   iterationParameters,
   readIterationMode,
 } from './iteration-mode.ts';
+import { readStoreAccess, storeParameters } from './store-parameters.ts';
 
 const attributes: Readonly<Record<string, (file: FoundFile) => string>> = {
   'Base Folder': ({ folder }) => folder,
@@ -28,19 +30,23 @@ export const fileIterator: OrchestrationDefinition = {
   kind: 'orchestration',
   iterates: true,
   about:
-    'Runs its `iterationTarget` once for each file of a folder, in the order of their paths. The folder is looked up in the version and in the agent’s files folder; of two files with the same path the version’s counts. Buckets and servers are not supported yet.',
+    'Runs its `iterationTarget` once for each file of a folder, in the order of their paths. The folder is looked up in the version and in the agent’s files folder; of two files with the same path the version’s counts. Or of a folder of an [object store](../../stores.md), such as `s3://bucket/folder`.',
   group: 'iterators',
   parameters: {
-    inputDataType: textParameter('Where the files are. Only local folders are supported.', {
-      standard: 'Local',
-    }),
+    inputDataType: textParameter(
+      'Where the files are: Local, S3, Azure Blob Storage or Google Cloud Storage. The address says it too.',
+      {
+        standard: 'Local',
+      },
+    ),
     inputDataUrl1: textParameter(
-      'The folder: a path, such as `data/in` or `file://data/in`. `.`: all folders.',
+      'The folder: a path, such as `data/in` or `file://data/in`, or an address, such as `s3://bucket/in`. `.`: all folders.',
       {
         required: true,
         otherNames: ['inputDataUrl'],
       },
     ),
+    ...storeParameters,
     filterRegex: textParameter(
       'A regular expression in the syntax of RE2, without look-around and back-references, that the whole name or the whole path of a file must match. Empty: all files.',
     ),
@@ -78,11 +84,13 @@ parameters:
   },
 };
 
-const otherPlace = 'is not supported yet: copy the files to the agent’s files folder and name a path in it';
+const otherPlace =
+  'is not supported: name a path of the agent’s files folder, or a folder of an object store, such as s3://bucket/in';
 
 function readSearch(parameters: Parameters): FileSearch {
   const type = parameters.optionalText('inputDataType')?.trim();
   const url = parameters.text('inputDataUrl1').trim();
+  if (isStoreAddress(url)) return readStoreSearch(parameters, url);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'file')
     throw new ParameterError(`"inputDataUrl1" is ${url}: ${scheme}:// ${otherPlace}`);
@@ -90,17 +98,26 @@ function readSearch(parameters: Parameters): FileSearch {
     throw new ParameterError(`"inputDataType" is ${type}, which ${otherPlace}`);
   const path = url.slice(scheme === undefined ? 0 : 'file://'.length);
   const folder = trimBoth(path, '/').replace(/^\.$/, '');
+  return { ...readSelection(parameters), folder };
+}
+
+function readSelection(parameters: Parameters): Omit<FileSearch, 'folder'> {
   const limit = parameters.optionalInteger('maxIterations');
   if (limit !== undefined && limit < 0)
     throw new ParameterError(`"maxIterations" is ${limit}: it must be 0 or more`);
   const pattern = parameters.optionalText('filterRegex') ?? '';
   checkPattern('filterRegex', pattern);
   return {
-    folder,
     pattern,
     recursive: parameters.yes('recursive', false),
     limit,
   };
+}
+
+function readStoreSearch(parameters: Parameters, url: string): FileSearch {
+  const folder = url.endsWith('/') ? url : `${url}/`;
+  const place = readStorePlace('inputDataUrl1', folder, readStoreAccess(parameters));
+  return { ...readSelection(parameters), folder: url, place };
 }
 
 /** `[variable, attribute]`. */

@@ -20,7 +20,7 @@ export const fileLoad: OrchestrationDefinition = {
   group: 'files',
   parameters: {
     source: textParameter(
-      'The path of the file, or its address, such as https://example.com/orders.csv. The agent downloads it without credentials, up to 10 GiB in 4 hours, and follows up to five redirects: an API that needs credentials has a connector profile. The address must be public and https, unless the setting HEADGATE_AGENT_EGRESS_ALLOW of the agent names the host or its range.',
+      'The path of the file, or its address, such as https://example.com/orders.csv. The agent downloads it without credentials, up to 10 GiB in 4 hours, unpacks gzip and zstd, and follows up to five redirects: an API that needs credentials has a connector profile. The address must be public and https, unless the setting HEADGATE_AGENT_EGRESS_ALLOW of the agent names the host or its range.',
       { required: true, file: true, address: true },
     ),
     ...fileFormatParameters,

@@ -8,6 +8,7 @@ import { assertScalar } from './assert-scalar.ts';
 import { assertTable } from './assert-table.ts';
 import { bashScript } from './bash-script.ts';
 import { createTable } from './create-table.ts';
+import { dataTransferObject } from './data-transfer-object.ts';
 import type { OrchestrationDefinition } from './definition/component.ts';
 import { deleteTables } from './delete-tables.ts';
 import { fileIterator } from './file-iterator.ts';
@@ -28,6 +29,8 @@ import { retry } from './retry.ts';
 import { runOrchestration, runTransformation } from './run-pipeline.ts';
 import { runPipelineUnderTest } from './run-pipeline-under-test.ts';
 import { runSharedPipeline } from './run-shared-pipeline.ts';
+import { azureBlobStorageLoad, googleCloudStorageLoad, s3Load } from './s3-load.ts';
+import { azureBlobStorageUnload, googleCloudStorageUnload, s3Unload } from './s3-unload.ts';
 import { sqlExecutor } from './sql-executor.ts';
 import { sqlScript } from './sql-script.ts';
 import { tableIterator } from './table-iterator.ts';
@@ -80,6 +83,13 @@ export const orchestrationDefinitions = {
   'vacuum-tables': vacuumTables,
   'assert-table': assertTable,
   'assert-scalar': assertScalar,
+  's3-load': s3Load,
+  'azure-blob-storage-load': azureBlobStorageLoad,
+  'google-cloud-storage-load': googleCloudStorageLoad,
+  's3-unload': s3Unload,
+  'azure-blob-storage-unload': azureBlobStorageUnload,
+  'google-cloud-storage-unload': googleCloudStorageUnload,
+  'data-transfer-object': dataTransferObject,
   'file-load': fileLoad,
   'file-unload': fileUnload,
   'modular-api-extract-input-v2': apiExtractInput,

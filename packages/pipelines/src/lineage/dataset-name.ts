@@ -24,6 +24,8 @@ export const datasetNames = {
   served: (path: readonly string[]): string => path.map(quoteIfNeeded).join('.'),
   /** The path of a file, without a slash before it. */
   file: (path: string): string => path.replace(/^\/+/, ''), // bounded: the start of one path
+  /** By the naming of OpenLineage, such as `s3://bucket` and `wasbs://container@account.blob.core.windows.net`. */
+  object: (store: string, key: string): string => `${store}/${key}`,
   /** The name of a connector profile and of its endpoint. */
   api: (profile: string, endpoint: string): string => `${profile}/${endpoint}`,
 };

@@ -14,11 +14,12 @@ import {
 } from './dialect/dialect.ts';
 import { renderMergeCheck } from './dialect/merge-check.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
+import { createObjectReading } from './duckdb-objects.ts';
 import { shapeRows } from './duckdb-shapes.ts';
 import { readTextLength, translateCast } from './functions/index.ts';
 import { translateType } from './functions/types.ts';
 import { createUserSql } from './rewriter.ts';
-import { writeLengthCheck } from './statements/text-lengths.ts';
+import { lengthMark, writeLengthCheck } from './statements/text-lengths.ts';
 import { placeSchema, type SqlRules, vendorOf } from './tokens/names.ts';
 
 function refuseNul(text: string): string {
@@ -176,7 +177,13 @@ function renderColumnStruct(columns: readonly FileColumn[]): string {
 function writeFile(query: string, path: string, format: FileFormat): string {
   const options =
     format.type === 'CSV'
-      ? `FORMAT csv, HEADER ${format.header}, DELIMITER ${quoteText(format.delimiter)}`
+      ? [
+          `FORMAT csv, HEADER ${format.header}, DELIMITER ${quoteText(format.delimiter)}`,
+          ...(format.quote === undefined
+            ? []
+            : [`QUOTE ${quoteText(format.quote)}, ESCAPE ${quoteText(format.quote)}`]),
+          ...(format.nullWord === undefined ? [] : [`NULL ${quoteText(format.nullWord)}`]),
+        ].join(', ')
       : `FORMAT ${format.type.toLowerCase()}`;
   return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;
 }
@@ -260,6 +267,7 @@ const common = {
   readJsonMembers: (path) =>
     `SELECT to_json(list(DISTINCT member)) FROM (SELECT unnest(json_keys(json)) AS member FROM read_json_objects(${quotePath(path)}))`,
   readRecords,
+  ...createObjectReading({ name, quoteText, quotePath }),
   writeFile,
 } satisfies Partial<Dialect>;
 
@@ -299,6 +307,8 @@ export const createDuckdb = (rules: SqlRules): Dialect => ({
   tableColumns: (reference) =>
     `SELECT column_name, data_type FROM information_schema.columns WHERE ${renderCatalogFilter(reference, rules)} ORDER BY ordinal_position`,
   tablesLike: (schema, pattern, isRegex) => tablesLike(schema, pattern, isRegex, rules),
+  textLengths: (reference) =>
+    `SELECT constraint_column_names[1], CAST(regexp_extract(constraint_text, '${lengthMark}\\w+\\((\\d+)\\)', 1) AS INTEGER) FROM (SELECT *, database_name AS table_catalog, schema_name AS table_schema FROM duckdb_constraints()) WHERE constraint_type = 'CHECK' AND contains(constraint_text, '${lengthMark}') AND ${renderCatalogFilter(reference, rules)}`,
 });
 
 export const duckdb: Dialect = createDuckdb({});

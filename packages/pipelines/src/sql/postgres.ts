@@ -176,6 +176,13 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
     readFirstLine: refuseFiles,
     readJsonMembers: refuseFiles,
     readRecords: refuseFiles,
+    readDelimited: refuseFiles,
+    listRejects: refuseFiles,
+    dropRejects: refuseFiles,
+    readObjects: refuseFiles,
+    listObjectMembers: refuseFiles,
+    objectValue: refuseFiles,
+    textLengths: refuseFiles,
     writeFile: refuseFiles,
   };
 }

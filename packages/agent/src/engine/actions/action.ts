@@ -17,6 +17,8 @@ import type { RunArtifact } from '../context/run-context.ts';
 import { waitUnlessHalted } from '../context/waiting.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
 import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
+import { loadObjects } from '../objects/object-load.ts';
+import { transferObject, unloadObject } from '../objects/object-transfer.ts';
 import { iterateFiles } from './file-search.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { runScript } from './script-action.ts';
@@ -93,6 +95,9 @@ const performers: Performers = {
     }
   },
   'load-endpoint': loadEndpoint,
+  'load-objects': loadObjects,
+  'unload-object': unloadObject,
+  'transfer-object': transferObject,
   'run-script': runScript,
   async 'unload-file'({ target, statement }, { run, step }) {
     const { ports, warehouse } = run.context;

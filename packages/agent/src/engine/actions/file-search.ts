@@ -1,5 +1,11 @@
 /** Finds the files of a file-iterator in the artifact and in the agent's files folder. */
-import { type Action, compilePattern, type FileSearch, type FoundFile } from '@headgate/pipelines';
+import {
+  type Action,
+  compilePattern,
+  type FileSearch,
+  type FoundFile,
+  type StorePlace,
+} from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { FileError } from '../files/run-files.ts';
 import type { ArtifactFiles, RunPorts } from '../ports/ports.ts';
@@ -13,6 +19,8 @@ export async function iterateFiles(
   context: ActionContext,
 ): Promise<ActionResult> {
   const { context: runContext, artifact } = context.run;
+  if (search.place !== undefined)
+    return iterateObjects({ search, place: search.place, list, ...mode }, context);
   const found = await findFiles(search, runContext.ports, artifact.files);
   const paths = [...found.keys()].sort();
   const matching = await selectMatching(paths, search);
@@ -23,6 +31,43 @@ export async function iterateFiles(
   });
   const iterations = described.map((file) => list(file));
   const message = describeSearch(search, paths.length, matching.length, chosen.length);
+  return iterate({ iterations, ...mode, ...(message === undefined ? {} : { message }) }, context);
+}
+
+/** The objects of a folder of a store, in the order of their keys. */
+async function iterateObjects(
+  {
+    search,
+    place,
+    list,
+    ...mode
+  }: Omit<Extract<Action, { action: 'iterate-files' }>, 'action'> & { place: StorePlace },
+  context: ActionContext,
+): Promise<ActionResult> {
+  const { ports, limit } = context.run.context;
+  const listed = await ports.stores.list(place, limit);
+  const below = new Map(
+    listed
+      .map((object) => [object.key.slice(place.key.length), object] as const)
+      .filter(([path]) => path !== '' && !path.endsWith('/') && (search.recursive || !path.includes('/'))),
+  );
+  const matching = await selectMatching([...below.keys()].sort(), {
+    ...search,
+    folder: place.key.replace(/\/$/, ''),
+  });
+  const chosen = matching.slice(0, search.limit);
+  const iterations = chosen.map((path) => {
+    const { modified = '', size = 0 } = below.get(path) ?? {};
+    const slash = path.lastIndexOf('/');
+    return list({
+      folder: search.folder,
+      subfolder: slash < 0 ? '' : path.slice(0, slash),
+      name: path.slice(slash + 1),
+      lastModified: modified,
+      size,
+    });
+  });
+  const message = describeSearch(search, below.size, matching.length, chosen.length);
   return iterate({ iterations, ...mode, ...(message === undefined ? {} : { message }) }, context);
 }
 

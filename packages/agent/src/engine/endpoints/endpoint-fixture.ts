@@ -116,6 +116,7 @@ function openEndpoints(
     work: { workId: '', epoch: 1 },
     projectId: 'p',
     environmentName: 'e',
+    readCloudSecret: () => Promise.reject(new Error('not in these tests')),
     async readSecret(name) {
       const value = getFixture().secrets.get(name);
       if (value === undefined) throw new Error(`there is no secret reference "${name}"`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { type FakeApi, startFakeApi } from '../../../testing/fake-api.ts';
 import { createConnectors } from '../../connectors/connectors.ts';
@@ -137,8 +137,27 @@ describe('file-load from an address', () => {
     assert.match(message, /larger than 1 MiB, which is the limit of a file: split it into smaller files/);
   });
 
-  it('refuses addresses that are not public, have credentials, or name compressed files', async () => {
-    assert.match((await load(`${api.origin}/a.csv.gz`)).message, /it is compressed/);
+  it('unpacks gzip and zstd, and says what it cannot unpack', async () => {
+    for (const pack of [gzipSync, zstdCompressSync]) {
+      api.answer((_, response) => reply(response, 200, {}, pack('a\n1\n2\n')));
+      assert.deepEqual(await load(`${api.origin}/a.csv.gz`), { status: 'SUCCESS', message: '' });
+      assert.deepEqual(await fixture.rows('select count(*) from t'), [[2]]);
+    }
+    for (const [body, reason] of [
+      [
+        gzipSync('a\n1\n').subarray(0, 15),
+        /a\.csv\.gz was not loaded: it cannot be unpacked \(Z_BUF_ERROR\)/,
+      ],
+      [Buffer.from('PK\x03\x04'), /it is a zip archive/],
+      [Buffer.from('BZh9'), /compressed by bzip2, which is not supported/],
+      [gzipSync(Buffer.alloc(70 * 1_048_576), { level: 9 }), /grows to more than 500 times/],
+    ] as const) {
+      api.answer((_, response) => reply(response, 200, {}, body));
+      assert.match((await load(`${api.origin}/a.csv.gz`)).message, reason);
+    }
+  });
+
+  it('refuses addresses that are not public or have credentials', async () => {
     const { message } = await load(`http://user:s3cr3t@127.0.0.1/a.csv`);
     assert.match(message, /must not have a user/);
     assert.doesNotMatch(message, /s3cr3t/);

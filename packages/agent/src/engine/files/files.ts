@@ -3,11 +3,11 @@
  * written to.
  */
 import { type Action, isFileAddress } from '@headgate/pipelines';
-import type { ArtifactFiles, RunFiles, RunPorts } from '../ports/ports.ts';
+import type { ArtifactFiles, RunPorts } from '../ports/ports.ts';
 import type { Session } from '../session/session.ts';
 import { FileError } from './run-files.ts';
 
-type Files = { files: Omit<RunFiles, 'close'> };
+type Files = Pick<RunPorts, 'files'>;
 
 export interface OpenedFile extends AsyncDisposable {
   /** Absolute. */
@@ -35,7 +35,7 @@ export async function openFileToRead(
   const url = URL.parse(source);
   // Without a user, a password and the query, which may be a signature.
   const name = url === null ? 'the address' : `${url.origin}${url.pathname}`;
-  const path = await download(source, limit).catch((error: Error) => {
+  const path = await download(source, true, limit).catch((error: Error) => {
     error.message = `${name} was not loaded: ${error.message}`;
     throw error;
   });

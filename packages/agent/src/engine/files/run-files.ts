@@ -96,6 +96,10 @@ export function createRunFiles(getPlace: () => FilesPlace, newId: () => string =
       if (!writing.has(partial)) throw new FileError(`the file "${partial}" is not being written`);
       await appendFile(partial, text);
     },
+    findWriting(partial) {
+      if (!writing.has(partial)) throw new FileError(`the file "${partial}" is not being written`);
+      return partial;
+    },
     async endWrite(partial, isComplete) {
       const target = writing.get(partial);
       if (target === undefined) throw new FileError(`the file "${partial}" is not being written`);

@@ -17,14 +17,18 @@ import type {
   Step,
 } from '@headgate/contract';
 import type {
+  ObjectReading,
   PageRequest,
   QuickJsSource,
   SharedPipelineUse,
   SqlRules,
+  StoreAddress,
+  StorePlace,
   Unreadable,
 } from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
+import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { RunCaches } from './run-caches.ts';
@@ -109,6 +113,8 @@ export interface RunFiles {
   beginWrite(path: string): Promise<string>;
   /** Adds text to a file between its begin and its end. */
   append(partial: string, text: string): Promise<void>;
+  /** The path of a file between its begin and its end, which is written by others. */
+  findWriting(partial: string): string;
   /** Renames a complete file to its target, and removes another. */
   endWrite(partial: string, isComplete: boolean): Promise<void>;
   /** Removes unfinished files. */
@@ -134,6 +140,35 @@ export interface LogSource {
   stream: LogStream;
 }
 
+/** Object stores. Each call throws an Error with the reason. */
+export interface RunStorePort {
+  list(place: StorePlace, limit?: AbortSignal): Promise<StoredObject[]>;
+  /** The files of an object, in the files folder: `files.endWrite` removes each. */
+  fetch(
+    store: StoreAddress,
+    object: StoredObject,
+    reading: ObjectReading,
+    limit?: AbortSignal,
+  ): Promise<FetchedFile[]>;
+  remove(store: StoreAddress, keys: readonly string[], limit?: AbortSignal): Promise<void>;
+  /** @throws Error also if there is no such object */
+  stat(place: StorePlace, limit?: AbortSignal): Promise<StoredObject>;
+  /** Copies a file to an object or to a file of the files folder. Returns the bytes that were written. */
+  send(file: SentFile, limit?: AbortSignal): Promise<number>;
+}
+
+export interface SentFile {
+  /** A file that is being written, a path of the files folder, or an object of the store of the target. */
+  readonly source:
+    | { readonly partial: string }
+    | { readonly path: string }
+    | { readonly object: StoredObject };
+  readonly target: { readonly place: StorePlace } | { readonly path: string };
+  readonly gzips: boolean;
+  /** Whether a target that exists is an error. */
+  readonly isNew: boolean;
+}
+
 export interface RunPorts {
   warehouse: Warehouse;
   /** Sessions of the warehouse that the run may use at the same time. */
@@ -153,13 +188,15 @@ export interface RunPorts {
   runScript: RunScript;
   /** Undefined if the use was not known when the execution started. */
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
-  files: Omit<RunFiles, 'close'>;
+  files: Omit<RunFiles, 'close' | 'findWriting'>;
   /**
    * Downloads a file into a partial file of the files folder, which `files.endWrite` removes.
    *
+   * @param unpacks whether a compressed file is unpacked
    * @throws Error with the reason
    */
-  download(address: string, limit?: AbortSignal): Promise<string>;
+  download(address: string, unpacks: boolean, limit?: AbortSignal): Promise<string>;
+  stores: RunStorePort;
   /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
    * dropped at its end.

@@ -3,12 +3,19 @@
  * time. Every message of a run has its number in the process; messages of another number are dropped.
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
-import type { PageRequest, SharedPipelineUse } from '@headgate/pipelines';
+import type {
+  ObjectReading,
+  PageRequest,
+  SharedPipelineUse,
+  StoreAddress,
+  StorePlace,
+} from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 
+import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { FileDescription, LogSource, RunOutcome, RunRequest, SecretSql } from './ports.ts';
+import type { FileDescription, LogSource, RunOutcome, RunRequest, SecretSql, SentFile } from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -83,12 +90,23 @@ export interface Questions {
   'connector-open': { question: AskedEndpoint; answer: number };
   'connector-page': { question: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
   'connector-close': { question: { call: number }; answer: undefined };
+  /** The objects of a store whose keys begin so. More than `limit` are an error. */
+  'store-list': { question: { place: StorePlace; limit?: number }; answer: StoredObject[] };
+  /** Writes an object to partial files of the files folder. */
+  'store-fetch': {
+    question: { store: StoreAddress; object: StoredObject; reading: ObjectReading };
+    answer: FetchedFile[];
+  };
+  'store-stat': { question: { place: StorePlace }; answer: StoredObject };
+  /** The answer is the number of bytes. */
+  'store-send': { question: SentFile; answer: number };
+  'store-remove': { question: { store: StoreAddress; keys: readonly string[] }; answer: undefined };
   'file-find': { question: { path: string }; answer: string };
   'file-text': { question: { path: string }; answer: string };
   'file-list': { question: { folder: string; recursive: boolean }; answer: string[] | undefined };
   'file-descriptions': { question: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
   /** The answer is the path of a partial file. */
-  'file-download': { question: { address: string }; answer: string };
+  'file-download': { question: { address: string; unpacks: boolean }; answer: string };
   'file-begin': { question: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
   'file-append': { question: { partial: string; text: string }; answer: undefined };

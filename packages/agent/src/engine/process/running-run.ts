@@ -51,6 +51,18 @@ interface Waiting {
 
 const over = 'the run has ended';
 
+type Interruptible =
+  | 'execute'
+  | 'query'
+  | 'script'
+  | 'connector-page'
+  | 'file-download'
+  | 'store-list'
+  | 'store-fetch'
+  | 'store-remove'
+  | 'store-stat'
+  | 'store-send';
+
 export function createRunningRun(
   { run: number, start }: Extract<ToRun, { type: 'start' }>,
   process: Process,
@@ -97,7 +109,7 @@ export function createRunningRun(
   }
 
   /** @param limit interrupts what was asked for, which then fails */
-  async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page' | 'file-download'>(
+  async function askWithin<Name extends Interruptible>(
     limit: AbortSignal | undefined,
     type: Name,
     question: Questions[Name]['question'],
@@ -180,7 +192,14 @@ export function createRunningRun(
       append: (partial, text) => ask('file-append', { partial, text }),
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
-    download: (address, limit) => askWithin(limit, 'file-download', { address }),
+    download: (address, unpacks, limit) => askWithin(limit, 'file-download', { address, unpacks }),
+    stores: {
+      list: (place, limit) => askWithin(limit, 'store-list', { place }),
+      fetch: (store, object, reading, limit) => askWithin(limit, 'store-fetch', { store, object, reading }),
+      stat: (place, limit) => askWithin(limit, 'store-stat', { place }),
+      send: (file, limit) => askWithin(limit, 'store-send', file),
+      remove: (store, keys, limit) => askWithin(limit, 'store-remove', { store, keys }),
+    },
     enterScratch: () => ask('scratch', {}),
     createQuickJs,
     caches: process.caches,

@@ -10,16 +10,20 @@ import type { RunVariables, Step } from '@headgate/contract';
 import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
 import type { Connectors } from '../../connectors/connectors.ts';
 import type { RanSql } from '../../lineage/ran-sql.ts';
+import { createRunStores } from '../../pool/run-stores.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
+import type { StoreAccess } from '../../stores/store-access.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
 import { createRunFiles, describeFile, downloadPartial, type FilesPlace } from '../files/run-files.ts';
 import type {
   ArtifactFiles,
   LogSource,
+  RunFiles,
   RunOutcome,
   RunPorts,
   RunRequest,
+  RunStorePort,
   SharedVersion,
   Warehouse,
 } from '../ports/ports.ts';
@@ -78,6 +82,7 @@ export async function createFixture(
   openEndpoint: (folder: string) => ArtifactFiles['openEndpoint'] = () => refuseEndpoints,
   download: Connectors['download'] = refuseDownloads,
   other?: Warehouse,
+  stores?: StoreAccess,
 ): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
@@ -133,8 +138,9 @@ export async function createFixture(
     runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     files: runFiles,
-    download: (address, limit = new AbortController().signal) =>
-      downloadPartial(runFiles, (path) => download(address, path, limit)),
+    download: (address, unpacks, limit = new AbortController().signal) =>
+      downloadPartial(runFiles, (path) => download(address, path, unpacks, limit)),
+    stores: createStorePort(stores, runFiles),
     async enterScratch() {
       entered += 1;
       await mkdir(join(filesFolder, '.tests'), { recursive: true });
@@ -226,6 +232,23 @@ export async function createFixture(
       instance.closeSync();
       rmSync(folder, { recursive: true });
     },
+  };
+}
+
+const refuseStores: StoreAccess = {
+  open: async () => assert.fail('no store is opened'),
+  fetch: async () => assert.fail('no object is fetched'),
+};
+
+function createStorePort(stores: StoreAccess = refuseStores, files: RunFiles): RunStorePort {
+  const never = new AbortController().signal;
+  const answered = createRunStores({ stores, kill: never }, files);
+  return {
+    list: (place, limit = never) => answered.list({ place }, limit),
+    fetch: (store, object, reading, limit = never) => answered.fetch({ store, object, reading }, limit),
+    stat: (place, limit = never) => answered.stat({ place }, limit),
+    send: (file, limit = never) => answered.send(file, limit),
+    remove: (store, keys, limit = never) => answered.remove({ store, keys }, limit),
   };
 }
 

@@ -12,6 +12,9 @@ import type { Resolved } from '../../expressions/resolve.ts';
 import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/variables.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
+import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
+import type { TargetColumn } from '../../stores/object-statements.ts';
+import type { StorePlace } from '../../stores/store-address.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
@@ -104,6 +107,24 @@ export type Action =
     }
   /** Calls an endpoint of a connector profile, and loads what comes. */
   | { action: 'load-endpoint'; source: EndpointSource; load: EndpointLoad }
+  /** Loads objects of a store into a table that exists. */
+  | {
+      action: 'load-objects';
+      source: ObjectSource;
+      reading: ObjectReading;
+      load: ObjectLoad;
+      notes: readonly string[];
+    }
+  /** Writes the rows of a table to an object. `statement` gets the columns of the table. */
+  | {
+      action: 'unload-object';
+      table: TableReference;
+      place: StorePlace;
+      gzips: boolean;
+      isNew: boolean;
+      statement(path: string, columns: readonly TargetColumn[]): string;
+    }
+  | ({ action: 'transfer-object' } & ObjectTransfer)
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
       action: 'run-script';
@@ -122,6 +143,8 @@ export interface FileSearch {
   readonly pattern: string;
   readonly recursive: boolean;
   readonly limit: number | undefined;
+  /** Of a search in an object store; `folder` is then its address. */
+  readonly place?: StorePlace;
 }
 
 export interface FoundFile {

@@ -14,7 +14,7 @@ export interface FieldType {
 
 /** One object for each name in an analysis, so that tables are compared by identity. */
 export interface Table {
-  readonly kind: 'warehouse' | 'file' | 'api';
+  readonly kind: 'warehouse' | 'file' | 'api' | 'object';
   /** As in the lineage of a step. */
   readonly name: string;
   /** The names in SQL of the warehouse; empty for a file. */

@@ -4,6 +4,9 @@
  */
 import type { ExpressionValue } from '../../expressions/expressions.ts';
 import type { LexicalRules } from '../tokens/tokens.ts';
+import type { CsvFormat, PlainFormat, RejectTables } from './file-reading.ts';
+
+export { type CsvFormat, csvLineLimit, type PlainFormat, type RejectTables } from './file-reading.ts';
 
 export interface TableReference {
   /** `[Environment Default]`, empty or absent: the default of the warehouse. */
@@ -23,7 +26,14 @@ export interface ColumnType {
 export class SqlError extends Error {}
 
 export type FileFormat =
-  | { type: 'CSV'; header: boolean; delimiter: string }
+  | {
+      type: 'CSV';
+      header: boolean;
+      delimiter: string;
+      /** Of a file that is written: what encloses values, and what stands for NULL. */
+      quote?: string;
+      nullWord?: string;
+    }
   | { type: 'JSON' }
   | { type: 'PARQUET' };
 
@@ -259,6 +269,22 @@ export interface Dialect {
    * @param lineBytes of the longest line
    */
   readRecords(path: string, type: string, lineBytes: number): string;
+  /**
+   * A relation over a CSV file whose columns, of texts, have these names. Rows that cannot be divided into values go to
+   * the rejects tables; without them they end the statement.
+   */
+  readDelimited(path: string, format: CsvFormat, columns: readonly string[], rejects?: RejectTables): string;
+  /** Rows `(line, kind, message)` of what was rejected, in order. */
+  listRejects(rejects: RejectTables, limit: number): string;
+  dropRejects(rejects: RejectTables): readonly string[];
+  /** A relation over the objects of a file. */
+  readObjects(path: string, format: PlainFormat): string;
+  /** Rows with the names of the members of all objects of a file. */
+  listObjectMembers(path: string, format: PlainFormat): string;
+  /** The first of these members of an object of `readObjects`, or the whole object, as a text and as JSON. */
+  objectValue(format: PlainFormat, members: readonly string[] | undefined): { text: string; json: string };
+  /** Rows `(column, length)` of the columns of a table whose texts have a limit. */
+  textLengths(reference: TableReference): string;
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;
 }

@@ -13,7 +13,7 @@ import type { NamedTable } from './statement-sql.ts';
 import { quoteSql, selectTable } from './table-copies.ts';
 
 /** In the text of every such CHECK, and in its error. */
-const mark = ', and the column is ';
+export const lengthMark = ', and the column is ';
 
 /** The CHECK of a column of CREATE TABLE, with a blank before it; '' if its texts may have any length. */
 export function renderLengthCheck(part: readonly Node[], frame: Frame): string {
@@ -32,7 +32,7 @@ export function writeLengthCheck(name: string, type: string, length: number, dia
   // Redshift counts bytes, and does not count blanks at the end.
   const [unit, count] =
     dialect === 'redshift' ? ['bytes', `strlen(rtrim(${column}))`] : ['characters', `length(${column})`];
-  const fault = `${count} || ' ${unit}${mark}${type}(${length})'`;
+  const fault = `${count} || ' ${unit}${lengthMark}${type}(${length})'`;
   return ` CHECK (CASE WHEN ${count} > ${length} THEN error(${fault}) ELSE true END)`;
 }
 
@@ -44,7 +44,7 @@ export function writeLengthCheck(name: string, type: string, length: number, dia
  */
 export function listTypeChange(table: NamedTable, column: string, change: string, check: string): string {
   const ofColumn = `lower(constraint_column_names[1]) = ${quoteText(column.toLowerCase())}`;
-  const checked = `SELECT altered.*, ', ' || constraint_text AS removed FROM duckdb_constraints() JOIN altered USING (database_name, table_oid) WHERE constraint_type = 'CHECK' AND contains(constraint_text, ${quoteText(mark)}) AND ${ofColumn}`;
+  const checked = `SELECT altered.*, ', ' || constraint_text AS removed FROM duckdb_constraints() JOIN altered USING (database_name, table_oid) WHERE constraint_type = 'CHECK' AND contains(constraint_text, ${quoteText(lengthMark)}) AND ${ofColumn}`;
   // A text stays a text.
   const otherwise = `SELECT 7, ${quoteText(change)}${check === '' ? '' : ' WHERE NOT EXISTS (FROM checked)'}`;
   return orderSteps(table, checked, [...listRebuild(table, check === '' ? '' : `,${check}`), otherwise]);

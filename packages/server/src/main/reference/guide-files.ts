@@ -36,7 +36,7 @@ export const guideGroups = [
       ...['pipelines/attempts', 'pipelines/transformations', 'pipelines/expressions', 'pipelines/scripts'],
       ...['pipelines/system-variables', 'pipelines/editors', 'testing', 'sql', 'sql-functions'],
       ...['quality-review', 'quality-rules'],
-      ...['connectors', 'pipelines/connectors', 'warehouses/postgresql', 'streaming', 'ai-tasks'],
+      ...['connectors', 'pipelines/connectors', 'stores', 'warehouses/postgresql', 'streaming', 'ai-tasks'],
     ],
   },
   { title: 'Git', files: ['repositories', 'hosted-repositories', 'git-delivery', 'repository-migrations'] },

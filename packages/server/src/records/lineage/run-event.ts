@@ -31,11 +31,19 @@ const columnCharacters = 1_048_576;
 const useCharacters = 150;
 
 /** Where the datasets of each kind are: they are those of one environment. */
-const datasetSchemes: Readonly<Record<DatasetKind, string>> = {
+const datasetSchemes: Readonly<Record<Exclude<DatasetKind, 'object'>, string>> = {
   warehouse: 'warehouse',
   file: 'files',
   api: 'api',
 };
+
+/** `s3://bucket/key`: all environments have the same stores, so that other products find them by the same name. */
+function divideObjectName(name: string): { namespace: string; name: string } {
+  const slash = name.indexOf('/', name.indexOf('://') + '://'.length);
+  return slash < 0
+    ? { namespace: name, name: '/' }
+    : { namespace: name.slice(0, slash), name: name.slice(slash + 1) };
+}
 
 type Facets = Record<string, object>;
 
@@ -45,10 +53,8 @@ export function renderRunEvent(scheme: string, record: LineageRecord): RunEvent 
   const namespace = `${scheme}://${place}`;
   const { inputs, outputs: merged, gaps } = mergeSteps(record.steps);
   const { outputs, omittedColumns } = limitColumns(merged);
-  const locate = ({ kind, name }: { kind: DatasetKind; name: string }) => ({
-    namespace: `${datasetSchemes[kind]}://${place}`,
-    name,
-  });
+  const locate = ({ kind, name }: { kind: DatasetKind; name: string }) =>
+    kind === 'object' ? divideObjectName(name) : { namespace: `${datasetSchemes[kind]}://${place}`, name };
   const { sql } = record;
   return {
     eventType: record.eventType,

@@ -103,3 +103,37 @@ test('a name that was taken from the project, or is granted for another agent on
   await setAccess(agent.agentId, ['prod/reader']);
   assert.equal((await lookUp('reader')).status, 200);
 });
+
+test('it gets the secret of the connection to a cloud, if there is one only', async () => {
+  const { account, project, agent, work, lookUp } = await running();
+  const ask = (cloud: string, input: object = {}) => lookUp(cloud, { cloud, ...input });
+  requireProblem(await ask('aws'), 404, 'cloud-connection-not-found');
+  const create = async (name: string, authProvider: string, connectionDetails?: object) => {
+    const answer = await account.admin.post(`${project.path}/connections`, {
+      ...{ name, authProvider, platformConnectionType: 'CLOUD_PLATFORM_CREDENTIALS' },
+      ...{ authType: 'CLOUD_PROVIDER_SECRET', connectionDetails },
+    });
+    assert.equal(answer.status, 201, answer.text);
+  };
+  await create('lake', 'aws', {
+    connectionProperties: { credentialSecretName: 'prod/lake' },
+    secretsLocation: { type: 'CLOUD_B_SECRET_MANAGER', vaultName: 'main' },
+  });
+  const found = await ask('aws');
+  assert.deepEqual(
+    [found.status, found.body],
+    [200, { secretName: 'prod/lake', vaultName: 'main', provider: 'AZURE' }],
+  );
+  requireProblem(await ask('gcp'), 404, 'cloud-connection-not-found');
+  await create('empty', 'gcp');
+  requireProblem(await ask('gcp'), 404, 'cloud-connection-not-found');
+  requireProblem(await ask('aws', { epoch: work.epoch + 1 }), 409, 'work-not-held');
+  await create('other', 'aws', { connectionProperties: { credentialSecretName: 'prod/other' } });
+  const several = await ask('aws');
+  requireProblem(several, 409, 'several-cloud-connections');
+  await account.admin.patch(`/agents/${agent.agentId}`, {
+    vaultAccess: { projects: { [project.projectId]: { names: [] } } },
+  });
+  await account.admin.delete(`${project.path}/connections?connectionName=other`);
+  requireProblem(await ask('aws'), 409, 'vault-name-not-granted-to-run');
+});

@@ -1,0 +1,194 @@
+/** JSON, Parquet and archives in s3-load. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { crc32, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { type FakeS3, startFakeS3 } from '../../../testing/fake-s3.ts';
+import { openStoreScene, type StoreScene } from '../../../testing/store-scene.ts';
+
+let s3: FakeS3;
+let scene: StoreScene;
+
+async function open(bounds = {}) {
+  const { accessKeyId, secretAccessKey } = s3;
+  scene = await openStoreScene({ secrets: { lake: { accessKeyId, secretAccessKey } }, bounds });
+}
+beforeEach(async () => {
+  s3 = await startFakeS3();
+  await open();
+});
+afterEach(async () => {
+  const left = readdirSync(scene.filesFolder);
+  scene.dispose();
+  await s3.close();
+  assert.deepEqual(left, []);
+});
+
+const load = (parameters: Readonly<Record<string, unknown>>) =>
+  scene.component('s3-load', {
+    s3ObjectPrefix: `s3://${s3.bucket}/`,
+    endpoint: s3.endpoint,
+    credentials: 'lake',
+    targetTable: 't',
+    ...parameters,
+  });
+
+/** A zip archive of deflated files. */
+function zip(files: Readonly<Record<string, Buffer | string>>): Buffer {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const [name, content] of Object.entries(files)) {
+    const bytes = Buffer.from(content);
+    const packed = deflateRawSync(bytes);
+    const head = Buffer.alloc(30);
+    head.writeUInt32LE(0x04034b50, 0);
+    head.writeUInt16LE(20, 4);
+    head.writeUInt16LE(8, 8);
+    head.writeUInt32LE(crc32(bytes), 14);
+    head.writeUInt32LE(packed.length, 18);
+    head.writeUInt32LE(bytes.length, 22);
+    head.writeUInt16LE(Buffer.byteLength(name), 26);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt16LE(20, 4);
+    head.copy(entry, 6, 4, 30);
+    entry.writeUInt32LE(at, 42);
+    directory.push(entry, Buffer.from(name));
+    parts.push(head, Buffer.from(name), packed);
+    at += 30 + Buffer.byteLength(name) + packed.length;
+  }
+  const end = Buffer.alloc(22);
+  const listed = Buffer.concat(directory);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(Object.keys(files).length, 8);
+  end.writeUInt16LE(Object.keys(files).length, 10);
+  end.writeUInt32LE(listed.length, 12);
+  end.writeUInt32LE(at, 16);
+  return Buffer.concat([...parts, listed, end]);
+}
+
+describe('formats of s3-load', () => {
+  it('loads JSON by the names of members', async () => {
+    await scene.rows('create table t (id integer, "Name" varchar, tags json, missing varchar)');
+    s3.put(
+      'a.json',
+      '[{"ID": 1, "name": "x", "tags": ["a", {"b": 1}], "more": 1}, {"id": "2", "name": null}]',
+    );
+    s3.put('b.json', gzipSync('{"id": 3, "NAME": "z"}\n{"id": 4}\n'));
+    const { message, rowCount } = await load({
+      fileType: 'JSON',
+      stripOuterArray: 'True',
+      matchByColumnName: 'Case Insensitive',
+    });
+    assert.deepEqual([message, rowCount], ['4 rows from 2 objects', 4]);
+    assert.deepEqual(await scene.rows('select id, "Name", tags::varchar, missing from t order by id'), [
+      [1, 'x', '["a",{"b":1}]', null],
+      [2, null, null, null],
+      [3, 'z', null, null],
+      [4, null, null, null],
+    ]);
+    s3.put('c.json', '{"id": "five"}');
+    const refused = await load({ fileType: 'JSON', matchByColumnName: 'Case Insensitive' });
+    assert.match(refused.message, /c\.json, row 1: "five" does not fit the column "id" \(INTEGER\)/);
+    const tolerant = await load({
+      fileType: 'JSON',
+      matchByColumnName: 'Case Insensitive',
+      onError: 'Continue',
+    });
+    assert.match(tolerant.message, /^0 rows from 1 object\n.*\n1 fault:/);
+  });
+
+  it('loads each record into one column of the type VARIANT', async () => {
+    await scene.rows('create table t (record json)');
+    s3.put('a.json', '{"a": 1, "b": null}\n{"a": {"c": null}}\n');
+    const { status } = await load({ fileType: 'JSON', stripNullValues: 'True' });
+    assert.equal(status, 'SUCCESS');
+    assert.deepEqual(await scene.rows('select record::varchar from t'), [['{"a":1}'], ['{"a":{}}']]);
+    await scene.rows('create or replace table t (a integer, b integer)');
+    assert.match(
+      (await load({ fileType: 'JSON' })).message,
+      /one column of the type VARIANT, and the table has 2/,
+    );
+    s3.put('a.json', '{"a": 1');
+    assert.match(
+      (await load({ fileType: 'JSON', matchByColumnName: 'Case Sensitive' })).message,
+      /s3:\/\/lake-of-tests\/a\.json was not loaded: .*Malformed JSON/s,
+    );
+  });
+
+  it('loads Parquet with all digits of its numbers', async () => {
+    const path = join(scene.folder, 'a.parquet');
+    await scene.rows(
+      `copy (select 12345678901234567890.123456789::decimal(38,9) as amount, date '2026-02-03' as "Day", 'x' as extra) to '${path}' (format parquet)`,
+    );
+    s3.put('a.parquet', readFileSync(path));
+    await scene.rows('create table t (day date, amount decimal(38,9), missing varchar)');
+    const { message } = await load({ fileType: 'PARQUET', matchByColumnName: 'Case Insensitive' });
+    assert.equal(message, '1 row from 1 object');
+    assert.deepEqual(await scene.rows('select day::varchar, amount::varchar, missing from t'), [
+      ['2026-02-03', '12345678901234567890.123456789', null],
+    ]);
+    await scene.rows('create or replace table t (extra integer, day date)');
+    const options = { fileType: 'PARQUET', matchByColumnName: 'Case Insensitive' };
+    assert.match(
+      (await load(options)).message,
+      /a\.parquet, row 1: "x" does not fit the column "extra" \(INTEGER\)/,
+    );
+    const tolerant = await load({ ...options, onError: 'Continue' });
+    assert.match(tolerant.message, /^0 rows from 1 object\n1 fault:\n.*"x" does not fit/);
+    await scene.rows('create or replace table t (record json)');
+    assert.equal((await load({ fileType: 'PARQUET' })).status, 'SUCCESS');
+    assert.deepEqual(await scene.rows("select record->>'extra' from t"), [['x']]);
+  });
+
+  it('unpacks zstd, and all files of a zip archive', async () => {
+    await scene.rows('create table t (id integer)');
+    s3.put('a.csv.zst', zstdCompressSync('1\n'));
+    s3.put('b.zip', zip({ 'in/x.csv': '2\n3\n', '__MACOSX/x': 'no', 'y.csv': '4\n' }));
+    assert.equal((await load({})).message, '4 rows from 2 objects');
+    s3.put('c.zip', zip({ 'z.csv': '5\nsix\n' }));
+    assert.match((await load({})).message, /c\.zip\/z\.csv, row 2: "six"/);
+    s3.put('c.zip', Buffer.from('PK\x03\x04 and nothing else'));
+    assert.match((await load({})).message, /"c\.zip": it is no zip archive that can be read/);
+    s3.put('c.zip', gzipSync('5\n').subarray(0, 12));
+    assert.match((await load({})).message, /"c\.zip" cannot be unpacked \(Z_BUF_ERROR\): it is damaged/);
+    s3.put('c.zip', 'BZh91AY');
+    assert.match((await load({})).message, /compressed by bzip2, which is not supported: use gzip or zstd/);
+    assert.deepEqual(await scene.rows('select count(*) from t'), [[4]]);
+  });
+
+  it('ends a zip bomb early', async () => {
+    await scene.rows('create table t (id integer)');
+    const zeros = Buffer.alloc(70 * 1_048_576, '0\n');
+    for (const bomb of [gzipSync(zeros, { level: 9 }), zip({ 'a.csv': zeros })]) {
+      s3.put('bomb', bomb);
+      const { status, message } = await load({});
+      assert.equal(status, 'FAILED');
+      assert.match(
+        message,
+        /"bomb": it grows to more than 500 times its size when it is unpacked, as a zip bomb does/,
+      );
+    }
+    scene.dispose();
+    await open({ totalBytes: 1_000 });
+    await scene.rows('create table t (id integer)');
+    s3.put('bomb', '12345678\n'.repeat(1_000));
+    assert.match(
+      (await load({})).message,
+      /more than 0 MiB when it is unpacked, which is the limit of one file/,
+    );
+  });
+
+  it('refuses bytes that are no character, or replaces them', async () => {
+    await scene.rows('create table t (name varchar)');
+    s3.put('a.csv', Buffer.from([0x61, 0xff, 0x0a]));
+    assert.match(
+      (await load({})).message,
+      /a\.csv, line 1: it has bytes that are no character in UTF-8: set "encodingType"/,
+    );
+    assert.equal((await load({ replaceInvalidCharacters: 'True' })).status, 'SUCCESS');
+    assert.deepEqual(await scene.rows('select name from t'), [['a\ufffd']]);
+  });
+});

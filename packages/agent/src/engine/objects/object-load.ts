@@ -1,0 +1,235 @@
+/**
+ * Loads objects of a store into a table that exists. The agent fetches all of them to its disk; then one transaction
+ * loads them and notes which they are, so that nothing is ever half loaded.
+ */
+import {
+  type Action,
+  compilePattern,
+  createLoadedObjects,
+  csvLineLimit,
+  type Dialect,
+  datasetNames,
+  forgetLoadedObjects,
+  lockTable,
+  nameObject,
+  nameStoreInLineage,
+  noteLoadedObjects,
+  PermanentFault,
+  planFileLoad,
+  readLoadedObjects,
+  type TargetColumn,
+} from '@headgate/pipelines';
+import type { StoredObject } from '../../stores/object-store.ts';
+import type { ActionContext, ActionResult } from '../context/action-context.ts';
+import type { RunContext } from '../context/run-context.ts';
+import { isConflict, type Transaction } from '../session/session.ts';
+import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
+import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
+import { columnLimit, isEmpty, readTarget } from './target-table.ts';
+import { loadTolerantly } from './tolerant-load.ts';
+
+type LoadAction = Extract<Action, { action: 'load-objects' }>;
+
+/** Bytes of all files of one load on the agent's disk. */
+const totalLimit = 100 * 1_024 ** 3;
+
+export async function loadObjects(action: LoadAction, context: ActionContext): Promise<ActionResult> {
+  const { load, source } = action;
+  const { ports, warehouse, dialect, limit, asserts } = context.run.context;
+  if (asserts !== undefined && load.purges)
+    throw new PermanentFault('a test cannot delete objects of a store: set "purgeFiles" to No');
+  const columns = await readTarget(load.target, warehouse, dialect);
+  // A wrong column is said before anything is fetched.
+  planFileLoad(load, columns, [], dialect);
+  const listed = await ports.stores.list(source.place, limit);
+  const matching = await selectMatching(listed, source);
+  await warehouse.execute(createLoadedObjects(dialect));
+  const chosen = await withoutLoaded(matching, action, warehouse, dialect);
+  const files: LoadedFile[] = [];
+  try {
+    const loaded = await fetchAll(chosen, action, files, context);
+    if (loaded.length === 0)
+      return {
+        status: 'SUCCESS',
+        rowCount: 0,
+        message: describeNothing(nameObject(source.place), source.pattern, listed.length, matching.length),
+      };
+    const outcome = await fill(action, columns, files, loaded, context);
+    const leftBehind = matching.length - loaded.length;
+    if (load.purges) {
+      const purged = loaded.filter(({ key }) => !outcome.skipped.has(key)).map(({ key }) => key);
+      await ports.stores.remove(source.place.store, purged, limit).catch((error: Error) => {
+        error.message = `the rows were loaded, but not all objects were deleted: ${error.message}`;
+        throw error;
+      });
+    }
+    printFaults(outcome, (line) =>
+      ports.log(line, { step: context.step.current().stepId, stream: 'component' }),
+    );
+    return {
+      status: 'SUCCESS',
+      rowCount: outcome.rows,
+      byteCount: loaded.reduce((sum, { size }) => sum + size, 0),
+      message: describeLoad(outcome, loaded.length, leftBehind, load.reloads),
+    };
+  } finally {
+    for (const { path } of files) await ports.files.endWrite(path, false).catch(() => undefined);
+  }
+}
+
+/** Without what stands for a folder. */
+async function selectMatching(
+  listed: readonly StoredObject[],
+  { place, pattern }: LoadAction['source'],
+): Promise<StoredObject[]> {
+  const objects = listed.filter(({ key }) => !key.endsWith('/'));
+  if (pattern === '') return objects;
+  const matches = await compilePattern('pattern', pattern);
+  return objects.filter(
+    ({ key }) =>
+      matches(key) ||
+      matches(key.slice(place.key.length)) ||
+      matches(key.slice(key.lastIndexOf('/') + 1)) ||
+      matches(nameObject({ store: place.store, key })),
+  );
+}
+
+/** The objects that the table does not have. If it is empty, it has none. */
+async function withoutLoaded(
+  matching: readonly StoredObject[],
+  { load, source }: LoadAction,
+  warehouse: Pick<Transaction, 'query'>,
+  dialect: Dialect,
+): Promise<readonly StoredObject[]> {
+  if (load.reloads || (await isEmpty(load.target, warehouse, dialect))) return matching;
+  const { rows } = await warehouse.query(readLoadedObjects(load.target, dialect), 1_000_000);
+  const known = new Set(rows.map(([name, version]) => `${version} ${name}`));
+  return matching.filter(
+    ({ key, version }) => !known.has(`${version} ${nameObject({ store: source.place.store, key })}`),
+  );
+}
+
+/** Returns the objects that were fetched: all, or those within the limit of bytes. */
+async function fetchAll(
+  chosen: readonly StoredObject[],
+  { source, reading, load }: LoadAction,
+  files: LoadedFile[],
+  { run }: ActionContext,
+): Promise<StoredObject[]> {
+  const { ports, limit } = run.context;
+  const { store } = source.place;
+  const loaded: StoredObject[] = [];
+  let packed = 0;
+  let total = 0;
+  for (const object of chosen) {
+    const halted = run.context.findHalt();
+    if (halted !== undefined) throw new Error(halted.message ?? 'the run was cancelled');
+    if (load.sizeLimit !== undefined && packed >= load.sizeLimit) break;
+    const fetched = await ports.stores.fetch(store, object, reading, limit);
+    packed += object.size;
+    for (const file of fetched) {
+      const name = nameObject({ store, key: object.key });
+      files.push({ ...file, object, name: file.entry === '' ? name : `${name}/${file.entry}` });
+      total += file.bytes;
+    }
+    if (total > totalLimit)
+      throw new PermanentFault(
+        `the objects have more than ${totalLimit / 1_024 ** 3} GiB when they are unpacked, which is the limit of one load: name a longer prefix, or set sizeLimitB`,
+      );
+    for (const { name, longestLine, longestLineAt } of files.slice(-fetched.length))
+      if (load.format.type === 'CSV' && longestLine > csvLineLimit)
+        throw new PermanentFault(
+          `"${name}" has a line of ${longestLine} bytes at byte ${longestLineAt}; the limit is ${csvLineLimit}: check the record delimiter, or leave the object out`,
+        );
+    loaded.push(object);
+  }
+  return loaded;
+}
+
+async function fill(
+  action: LoadAction,
+  columns: readonly TargetColumn[],
+  files: readonly LoadedFile[],
+  loaded: readonly StoredObject[],
+  { run, step }: ActionContext,
+): Promise<LoadOutcome> {
+  const { load, source } = action;
+  const { dialect } = run.context;
+  const { store } = source.place;
+  for (const file of files)
+    step.nameFile(file.name, {
+      kind: 'object',
+      name: datasetNames.object(nameStoreInLineage(store), file.object.key),
+    });
+  let current: LoadedFile | undefined;
+  // The step shows no folder of this machine.
+  const warehouse = run.context.warehouse.watch((sql) => {
+    if (current === undefined) return step.noteStatement(sql);
+    return step.noteStatement(sql.replaceAll(dialect.quotePath(current.path), dialect.literal(current.name)));
+  });
+  const fillAll = async (transaction: Transaction) => {
+    const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
+    for (const statement of lockTable(load.target, dialect)) await transaction.execute(statement);
+    if (await isEmpty(load.target, transaction, dialect))
+      await transaction.execute(forgetLoadedObjects(load.target, dialect));
+    // Another run may have loaded some meanwhile.
+    const remaining = new Set(await withoutLoaded(loaded, action, transaction, dialect));
+    const taken = new Set<StoredObject>();
+    for (const file of files) {
+      if (!remaining.has(file.object)) continue;
+      current = file;
+      try {
+        const members = await listMembers(file.path, load, transaction, dialect);
+        const plan = planFileLoad(load, columns, members, dialect);
+        if (await loadTolerantly(file, plan, { load, outcome, dialect, transaction })) taken.add(file.object);
+      } catch (error) {
+        throw error instanceof PermanentFault ? error : new FailedFile(file, error);
+      }
+    }
+    current = undefined;
+    const objects = [...taken].map(({ key, version }) => ({ name: nameObject({ store, key }), version }));
+    for (let at = 0; at < objects.length; at += 1_000)
+      await transaction.execute(noteLoadedObjects(load.target, objects.slice(at, at + 1_000), dialect));
+    return outcome;
+  };
+  try {
+    return await repeatConflicts(() => warehouse.transact(fillAll), run.context);
+  } catch (error) {
+    if (!(error instanceof FailedFile)) throw error;
+    const { warehouse: after } = run.context;
+    const members = await listMembers(error.file.path, load, after, dialect).catch(() => []);
+    const plan = planFileLoad(load, columns, members, dialect);
+    throw await explainFailure(error, load, plan, after);
+  }
+}
+
+/** Milliseconds between attempts, while another load of the same table has not ended. */
+const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
+
+async function repeatConflicts<Result>(
+  work: () => Promise<Result>,
+  { ports, limit, findHalt }: Pick<RunContext, 'ports' | 'limit' | 'findHalt'>,
+): Promise<Result> {
+  for (const pause of pauses) {
+    try {
+      return await work();
+    } catch (error) {
+      const cause = error instanceof FailedFile ? error.cause : error;
+      if (!isConflict(cause) || findHalt() !== undefined) throw error;
+      await ports.wait(pause, limit);
+    }
+  }
+  return work();
+}
+
+/** The names of the members of all objects of a file, if they matter. */
+async function listMembers(
+  path: string,
+  { format, match }: LoadAction['load'],
+  { query }: Pick<Transaction, 'query'>,
+  dialect: Dialect,
+): Promise<string[]> {
+  if (format.type === 'CSV' || match === 'position') return [];
+  const { rows } = await query(dialect.listObjectMembers(path, format), columnLimit);
+  return rows.map(([member]) => String(member));
+}

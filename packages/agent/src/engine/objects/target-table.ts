@@ -1,0 +1,33 @@
+/** The table that objects are loaded into, or that is written to one. */
+import { type Dialect, PermanentFault, type TableReference, type TargetColumn } from '@headgate/pipelines';
+import type { Transaction } from '../session/session.ts';
+
+export const columnLimit = 10_000;
+
+/** @throws PermanentFault if the table does not exist */
+export async function readTarget(
+  target: TableReference,
+  warehouse: Pick<Transaction, 'query'>,
+  dialect: Dialect,
+): Promise<TargetColumn[]> {
+  const { rows } = await warehouse.query(dialect.tableColumns(target), columnLimit);
+  if (rows.length === 0)
+    throw new PermanentFault(
+      `the table "${target.table}" does not exist: make it before, for example by a create-table component`,
+    );
+  const lengths = await warehouse.query(dialect.textLengths(target), columnLimit);
+  const byName = new Map(lengths.rows.map(([name, length]) => [String(name), Number(length)]));
+  return rows.map(([name, type]) => {
+    const length = byName.get(String(name));
+    return { name: String(name), type: String(type), ...(length === undefined ? {} : { length }) };
+  });
+}
+
+export async function isEmpty(
+  target: TableReference,
+  { query }: Pick<Transaction, 'query'>,
+  dialect: Dialect,
+): Promise<boolean> {
+  const { rows } = await query(`SELECT 1 FROM ${dialect.table(target)} LIMIT 1`, 1);
+  return rows.length === 0;
+}

@@ -1,0 +1,168 @@
+/** The object stores that one run uses. The run's process names them; their credentials stay with the agent. */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { pipeline as finishPipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { PermanentFault, type StoreAddress } from '@headgate/pipelines';
+import type { RunFiles, SentFile } from '../engine/ports/ports.ts';
+import type { Questions } from '../engine/ports/run-messages.ts';
+import { followSignals } from '../followed-signals.ts';
+import type { ObjectStore, StoredObject } from '../stores/object-store.ts';
+import type { RunOptions } from './run-options.ts';
+
+export interface RunStores {
+  list(
+    question: Questions['store-list']['question'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['store-list']['answer']>;
+  fetch(
+    question: Questions['store-fetch']['question'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['store-fetch']['answer']>;
+  remove(question: Questions['store-remove']['question'], interrupt: AbortSignal): Promise<undefined>;
+  stat(
+    question: Questions['store-stat']['question'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['store-stat']['answer']>;
+  send(question: Questions['store-send']['question'], interrupt: AbortSignal): Promise<number>;
+  closeAll(): void;
+}
+
+/** Objects of one list. */
+const listLimit = 100_000;
+/** Stores that one run has open. */
+const openLimit = 50;
+
+const readBytes = 1_048_576;
+
+/** No file gets this name: what was fetched is loaded from its partial file. */
+const fetchedName = '.object';
+
+export function createRunStores(
+  { stores, kill }: Pick<RunOptions, 'stores' | 'kill'>,
+  files: Pick<RunFiles, 'beginWrite' | 'endWrite' | 'find' | 'findWriting'>,
+): RunStores {
+  const opened = new Map<string, Promise<ObjectStore>>();
+
+  function find(address: StoreAddress): Promise<ObjectStore> {
+    const key = JSON.stringify(address);
+    const known = opened.get(key);
+    if (known !== undefined) return known;
+    if (opened.size >= openLimit) throw new Error(`the run uses more than ${openLimit} object stores`);
+    const opening = stores.open(address);
+    opened.set(key, opening);
+    opening.catch(() => opened.delete(key));
+    return opening;
+  }
+
+  async function within<Result>(
+    address: StoreAddress,
+    interrupt: AbortSignal,
+    use: (store: ObjectStore, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const { controller, release } = followSignals([interrupt, kill]);
+    try {
+      return await use(await find(address), controller.signal);
+    } finally {
+      release();
+    }
+  }
+
+  /** On the side of the store. */
+  async function copy(
+    { key, size }: StoredObject,
+    target: SentFile['target'],
+    interrupt: AbortSignal,
+  ): Promise<number> {
+    if (!('place' in target)) throw new Error('an object is copied within its store only');
+    const { place } = target;
+    await within(place.store, interrupt, (store, signal) => store.copy(key, place.key, signal));
+    return size;
+  }
+
+  async function writeFile(
+    from: string,
+    target: string,
+    gzips: boolean,
+    isNew: boolean,
+    interrupt: AbortSignal,
+  ): Promise<number> {
+    if (
+      isNew &&
+      (await files.find(target).then(
+        () => true,
+        () => false,
+      ))
+    )
+      throw new PermanentFault(`the file "${target}" exists: choose another name, or let it be replaced`);
+    const partial = await files.beginWrite(target);
+    let isComplete = false;
+    try {
+      const read = createReadStream(from, { highWaterMark: readBytes });
+      const streams = [read, ...(gzips ? [createGzip()] : []), createWriteStream(partial, { mode: 0o600 })];
+      await finishPipeline(streams, { signal: interrupt });
+      isComplete = true;
+      return (await stat(partial)).size;
+    } finally {
+      await files.endWrite(partial, isComplete);
+    }
+  }
+
+  return {
+    list: ({ place, limit = listLimit }, interrupt) =>
+      within(place.store, interrupt, async (store, signal) => {
+        const found: Questions['store-list']['answer'] = [];
+        for await (const page of store.list(place.key, signal)) {
+          found.push(...page);
+          if (found.length > limit)
+            throw new Error(`more than ${limit} objects begin with "${place.key}": name a longer prefix`);
+        }
+        return found;
+      }),
+    fetch: ({ store: address, object, reading }, interrupt) =>
+      within(address, interrupt, (store, signal) =>
+        stores.fetch({
+          ...{ store, object, reading, signal },
+          createFile: () => files.beginWrite(fetchedName),
+          removeFile: (path) => files.endWrite(path, false),
+        }),
+      ),
+    remove: ({ store: address, keys }, interrupt) =>
+      within(address, interrupt, async (store, signal) => {
+        for (const key of keys) await store.remove(key, signal);
+        return undefined;
+      }),
+    stat: ({ place }, interrupt) =>
+      within(place.store, interrupt, (store, signal) => store.stat(place.key, signal)),
+    async send({ source, target, gzips, isNew }, interrupt) {
+      if ('object' in source) return copy(source.object, target, interrupt);
+      const path = 'partial' in source ? files.findWriting(source.partial) : await files.find(source.path);
+      if ('path' in target) return writeFile(path, target.path, gzips, isNew, interrupt);
+      const { place } = target;
+      return within(place.store, interrupt, async (store, signal) => {
+        if (isNew && (await exists(store, place.key, signal)))
+          throw new PermanentFault(
+            `the object "${place.key}" exists: choose another name, or let it be replaced`,
+          );
+        const read = createReadStream(path, { highWaterMark: readBytes });
+        const body = gzips ? pipeline(read, createGzip(), () => undefined) : read;
+        return store.write(place.key, body as AsyncIterable<Buffer>, signal);
+      });
+    },
+    closeAll() {
+      for (const store of opened.values())
+        void store.then(
+          (each) => each.close(),
+          () => undefined,
+        );
+      opened.clear();
+    },
+  };
+}
+
+/** By its list, because the answer to a question for one object does not say why there is none. */
+async function exists(store: ObjectStore, key: string, signal: AbortSignal): Promise<boolean> {
+  for await (const page of store.list(key, signal)) return page.some((object) => object.key === key);
+  return false;
+}

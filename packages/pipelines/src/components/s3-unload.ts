@@ -1,0 +1,162 @@
+/** Writes the rows of a table to an object of a store. */
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import type { TargetColumn } from '../stores/object-statements.ts';
+import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
+import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import {
+  choiceParameter,
+  placeParameters,
+  rowsParameter,
+  textParameter,
+  yesNoParameter,
+} from './definition/declared-parameters.ts';
+import { csvParameters, readMomentFormat, readSeparators } from './object-format.ts';
+import { readStoreAccess, storeParameters } from './store-parameters.ts';
+
+const { recordDelimiter, fieldDelimiter, dateFormat, timeFormat, timestampFormat } = csvParameters;
+
+const unloadParameters = {
+  filePrefix: textParameter('The name of the object after the prefix, or how it begins.', { required: true }),
+  ...storeParameters,
+  targetTable: textParameter('The table whose rows are written.', { required: true }),
+  ...placeParameters,
+  fileType: choiceParameter('The format.', ['CSV', 'JSON', 'PARQUET'], { standard: 'CSV' }),
+  compression: choiceParameter(
+    'AUTO: gzip for CSV and JSON. Parquet is compressed inside.',
+    ['AUTO', 'NONE', 'GZIP'],
+    { standard: 'AUTO' },
+  ),
+  ...{ recordDelimiter, fieldDelimiter, dateFormat, timeFormat, timestampFormat },
+  fieldOptionallyEnclosed: textParameter('The character that encloses values where it is needed.', {
+    standard: '"',
+  }),
+  nullIf: rowsParameter('The first is written for NULL. None: nothing is.', ['value'], {
+    otherNames: ['nullIf2'],
+  }),
+  overwrite: yesNoParameter('Whether an object with this name is replaced. No: it is an error.', 'No'),
+  singleFile: yesNoParameter(
+    'Whether the object is named exactly as filePrefix says. No: _0_0_0 and an extension are added.',
+    'No',
+  ),
+  includeHeaders: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
+};
+
+interface Kind {
+  type: string;
+  prefix: string;
+  store: string;
+  example: string;
+}
+
+function createObjectUnload({ type, prefix, store, example }: Kind): OrchestrationDefinition {
+  return {
+    kind: 'orchestration',
+    warehouse: true,
+    embeddedOnly: true,
+    changesElsewhere: 'writes to an object store',
+    about: `Writes the rows of a table to one object of ${store}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
+    group: 'files',
+    parameters: {
+      [prefix]: textParameter(`How the name of the object begins, such as ${example}.`, { required: true }),
+      ...unloadParameters,
+    },
+    noEffect: [
+      ...['stage', 'format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId', 'maxFileSize'],
+      ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema', 'storageIntegration'],
+    ],
+    example: `type: ${type}
+parameters:
+  ${prefix}: ${example}
+  filePrefix: totals.csv
+  credentials: lake-writer
+  targetTable: totals
+  compression: NONE
+  singleFile: "True"
+  overwrite: "True"`,
+    plan({ parameters, dialect }) {
+      const stage = parameters.optionalText('stage');
+      if (stage !== undefined && stage !== '[Custom]')
+        throw new ParameterError(
+          `"stage" is ${stage}, a stage of a vendor’s warehouse: set it to [Custom] and give the address of the objects`,
+        );
+      const fileType = parameters.choice(
+        'fileType',
+        { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET' } as const,
+        'CSV',
+      );
+      const compressions = { AUTO: fileType !== 'PARQUET', NONE: false, GZIP: true };
+      const gzips = parameters.choice('compression', compressions, compressions.AUTO);
+      const table = readTableReference(parameters, 'targetTable');
+      return {
+        action: 'unload-object',
+        table,
+        place: readTarget(prefix, parameters, `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`),
+        gzips,
+        isNew: !parameters.yes('overwrite', false),
+        statement: createStatement(fileType, parameters, dialect.table(table), dialect),
+      };
+    },
+  };
+}
+
+function readTarget(prefix: string, parameters: Parameters, extension: string): StorePlace {
+  const { store, key } = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
+  const name = parameters.text('filePrefix').trim();
+  const end = parameters.yes('singleFile', false) ? '' : `_0_0_0.${extension}`;
+  const folder = key === '' || key.endsWith('/') ? key : `${key}/`;
+  const place = { store, key: `${folder}${name}${end}` };
+  return readStorePlace('filePrefix', nameObject(place), {
+    ...readStoreAccess(parameters),
+    credentials: () => store.credentials,
+  });
+}
+
+function createStatement(
+  type: 'CSV' | 'JSON' | 'PARQUET',
+  parameters: Parameters,
+  table: string,
+  dialect: Dialect,
+): (path: string, columns: readonly TargetColumn[]) => string {
+  if (type !== 'CSV') return (path) => dialect.writeFile(`SELECT * FROM ${table}`, path, { type });
+  const { delimiter, quote } = readSeparators(parameters, '"');
+  const nullWord = parameters.rows('nullIf', 1).map((row) => readCellText(row, 0))[0] ?? '';
+  const formats = {
+    DATE: readMomentFormat(parameters, 'dateFormat'),
+    TIME: readMomentFormat(parameters, 'timeFormat'),
+    TIMESTAMP: readMomentFormat(parameters, 'timestampFormat'),
+  };
+  const header = parameters.yes('includeHeaders', true);
+  return (path, columns) => {
+    const values = columns.map(({ name, type: columnType }) => {
+      const kind = (['DATE', 'TIMESTAMP', 'TIME'] as const).find((each) => columnType.startsWith(each));
+      const format = kind === undefined ? undefined : formats[kind];
+      const column = dialect.name(name);
+      if (format === undefined) return column;
+      return `${dialect.user.expression(`TO_CHAR(${column}, ${dialect.literal(format)})`).sql} AS ${column}`;
+    });
+    const query = `SELECT ${values.join(', ')} FROM ${table}`;
+    return dialect.writeFile(query, path, { type, header, delimiter, quote, nullWord });
+  };
+}
+
+export const s3Unload = createObjectUnload({
+  type: 's3-unload',
+  prefix: 's3ObjectPrefix',
+  store: 'S3',
+  example: 's3://example-lake/out/',
+});
+
+export const azureBlobStorageUnload = createObjectUnload({
+  type: 'azure-blob-storage-unload',
+  prefix: 'azureStorageLocation',
+  store: 'Azure Blob Storage',
+  example: 'azure://examplelake.blob.core.windows.net/out/',
+});
+
+export const googleCloudStorageUnload = createObjectUnload({
+  type: 'google-cloud-storage-unload',
+  prefix: 'gcsObjectPrefix',
+  store: 'Google Cloud Storage',
+  example: 'gs://example-lake/out/',
+});

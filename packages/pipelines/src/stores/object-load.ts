@@ -1,0 +1,57 @@
+/** Loading objects of a store into a table: what a component asks for. */
+import type { CsvFormat, PlainFormat, TableReference } from '../sql/dialect/dialect.ts';
+import type { StorePlace } from './store-address.ts';
+
+export type Compression = 'auto' | 'none' | 'gzip' | 'zstd' | 'brotli' | 'deflate' | 'zip';
+
+/** Which objects are loaded. */
+export interface ObjectSource {
+  /** `key`: how the names begin. */
+  readonly place: StorePlace;
+  /** A regular expression for the whole name, or for what follows `key`; '' for all. */
+  readonly pattern: string;
+}
+
+/** How an object becomes a file that the warehouse reads. */
+export interface ObjectReading {
+  readonly compression: Compression;
+  /** A label of WHATWG's Encoding Standard; undefined: UTF-8. */
+  readonly encoding: string | undefined;
+  /** Whether what is no character becomes U+FFFD. Else it is a fault. */
+  readonly replacesInvalid: boolean;
+}
+
+export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;
+
+/** What happens if a row does not fit the table. `most`: so many faults of a file make it be skipped. */
+export type OnError =
+  | { readonly how: 'abort' }
+  | { readonly how: 'continue' }
+  | { readonly how: 'skip-file'; readonly most: number; readonly unit: 'rows' | 'percent' };
+
+/** How the values of a row find their columns. */
+export type ColumnMatch = 'position' | 'name' | 'name-exactly';
+
+export interface ObjectLoad {
+  readonly target: TableReference;
+  /** The columns to load; all if there are none. */
+  readonly columns: readonly string[];
+  readonly format: ObjectFormat;
+  readonly match: ColumnMatch;
+  readonly onError: OnError;
+  /** No further object is loaded after so many bytes. */
+  readonly sizeLimit: number | undefined;
+  /** Whether the loaded objects are deleted afterwards. */
+  readonly purges: boolean;
+  /** Whether objects are loaded that were loaded before. */
+  readonly reloads: boolean;
+}
+
+/** A copy of a file or an object to another place. */
+export interface ObjectTransfer {
+  readonly source: { readonly address: string } | { readonly place: StorePlace } | { readonly path: string };
+  readonly target: { readonly place: StorePlace } | { readonly path: string };
+  /** Whether a zip archive is unpacked: its files go to a folder with the name of the target. */
+  readonly unpacks: boolean;
+  readonly gzips: boolean;
+}
