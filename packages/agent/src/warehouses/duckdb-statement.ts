@@ -148,6 +148,7 @@ async function mayUseVariants(
   { catalog, scratch }: StatementRules,
 ): Promise<boolean> {
   if (namesVariants(sql)) return true;
+  // not SQL: whether the letters are anywhere, also in a text
   if (!/select|from|set|merge/i.test(sql)) return false;
   return scratch !== undefined || (await catalog.mayHoldVariants(connection));
 }
