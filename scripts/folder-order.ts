@@ -25,7 +25,7 @@ const ORDERS: readonly FolderOrder[] = [
     folders: ['tokens', 'dialect', 'postgres', 'functions', 'rewrite', 'statements'],
     files: 'last',
   },
-  { base: 'packages/pipelines/src/lineage', folders: ['query'], files: 'last' },
+  { base: 'packages/pipelines/src/lineage', folders: ['query', 'naming'], files: 'last' },
   { base: 'packages/pipelines/src/connectors', folders: ['load'], files: 'first' },
   {
     base: 'packages/agent/src/engine',

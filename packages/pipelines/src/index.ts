@@ -184,7 +184,7 @@ export {
 } from './format/pipeline.ts';
 export { shorten, TemplateError } from './format/template.ts';
 export { trimBoth, trimEnd } from './format/trims.ts';
-export { datasetNames } from './lineage/dataset-name.ts';
+export { datasetNames } from './lineage/naming/dataset-name.ts';
 export { type Branches, createBranches } from './plan/branches.ts';
 export { mayHaveEffect, runsOthers } from './plan/effects.ts';
 export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './plan/graph.ts';

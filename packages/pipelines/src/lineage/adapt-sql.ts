@@ -3,7 +3,7 @@
  * IGNORE NULLS. A statement that would be too much for the parser is refused before.
  */
 import { type LexicalRules, type Token, tokenize, UnterminatedError } from '../sql/tokens/tokens.ts';
-import type { LineageDialect } from './dialect.ts';
+import type { LineageDialect } from './naming/dialect.ts';
 import { renameFunction } from './query/projection.ts';
 
 export interface AdaptedSql {

@@ -1,6 +1,6 @@
 /** Shows the lineage of statements as lines of text, for tests. */
-import { datasetNames } from './dataset-name.ts';
-import { createPostgresLineage, duckdbLineage, type LineageDialect } from './dialect.ts';
+import { datasetNames } from './naming/dataset-name.ts';
+import { createPostgresLineage, duckdbLineage, type LineageDialect } from './naming/dialect.ts';
 import { loadSqlParser } from './parser.ts';
 import type { FieldType, Sources } from './query/relation.ts';
 import { analyzeStep } from './step.ts';

@@ -1,6 +1,6 @@
 /** The tables that a statement names, read from its tokens: for a statement that the parser does not read. */
 import { type LexicalRules, type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
-import type { LineageDialect } from './dialect.ts';
+import type { LineageDialect } from './naming/dialect.ts';
 
 export interface NamedTables {
   readonly reads: readonly (readonly string[])[];

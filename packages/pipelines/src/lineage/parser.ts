@@ -4,7 +4,7 @@
  */
 import { DuckDbDialect, init, Parser, ParserError, PostgreSqlDialect } from '@guanmingchiu/sqlparser-ts';
 import { UnreadableSql } from './adapt-sql.ts';
-import type { LineageDialect } from './dialect.ts';
+import type { LineageDialect } from './naming/dialect.ts';
 import type { Json } from './query/tree.ts';
 
 /** @throws UnreadableSql, BrokenParser */

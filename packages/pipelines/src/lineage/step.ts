@@ -3,9 +3,9 @@
 import { type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
 import { adaptSql, UnreadableSql } from './adapt-sql.ts';
 import { mergeColumns } from './changes.ts';
-import { duckdbLineage, type LineageDialect } from './dialect.ts';
 import type { Effect, Write } from './effect.ts';
 import { findNamedTables } from './named-tables.ts';
+import { duckdbLineage, type LineageDialect } from './naming/dialect.ts';
 import type { ParseSql } from './parser.ts';
 import {
   addSources,

@@ -1,5 +1,5 @@
 /** The tables that the statements of one run meet, in their order: what is in the warehouse, and what they make. */
-import type { LineageDialect } from './dialect.ts';
+import type { LineageDialect } from './naming/dialect.ts';
 import { createTableRelation, type FieldType, type Relation, type Table } from './query/relation.ts';
 
 /** The columns of a table in the warehouse: null if there is no such table, undefined if it was not asked for. */

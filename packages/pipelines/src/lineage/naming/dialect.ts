@@ -1,5 +1,5 @@
 /** How lineage reads the SQL of a kind of warehouse: its names, and where its tables are. */
-import { type LexicalRules, lexicalRules } from '../sql/tokens/tokens.ts';
+import { type LexicalRules, lexicalRules } from '../../sql/tokens/tokens.ts';
 import { datasetNames, isSystemTable } from './dataset-name.ts';
 
 export interface LineageDialect {

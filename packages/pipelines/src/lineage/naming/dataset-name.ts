@@ -2,7 +2,7 @@
  * The one name of each place that data comes from or goes to. Lineage of different runs is joined by equality
  * of these names.
  */
-import { decodeNames, defaultDatabase, defaultSchema } from '../sql/tokens/names.ts';
+import { decodeNames, defaultDatabase, defaultSchema } from '../../sql/tokens/names.ts';
 
 /** A name for each kind of place. */
 export const datasetNames = {
