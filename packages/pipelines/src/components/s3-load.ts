@@ -8,6 +8,7 @@ import {
   namesParameter,
   numberParameter,
   placeParameters,
+  rowsParameter,
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
@@ -22,6 +23,10 @@ import {
 import { readStoreAccess, storeParameters } from './store-parameters.ts';
 
 const sourceParameters = {
+  stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
+    standard: '[Custom]',
+  }),
+  encryption: textParameter('How the store encrypts the objects. Encryption by the client is not supported.'),
   pattern: textParameter(
     'A regular expression in the syntax of RE2 that the whole name of an object, or what follows the prefix, must match. Empty: all objects.',
   ),
@@ -31,13 +36,17 @@ const sourceParameters = {
   loadColumns: namesParameter('The columns to load, in the order of the values. None: all of the table.'),
   ...objectFormatParameters,
   ...onErrorParameters,
-  sizeLimitB: numberParameter('No further object is loaded after so many bytes.'),
+  metadataFields: rowsParameter(
+    'Must be empty: columns for the name of the file and the like are not supported.',
+    ['field'],
+  ),
+  sizeLimitB: numberParameter('No further object is loaded after this number of bytes.'),
   purgeFiles: yesNoParameter('Whether the loaded objects are deleted afterwards.', 'No'),
   forceLoad: yesNoParameter('Whether objects are loaded again that this table has.', 'No'),
 };
 
 const ofVendor = [
-  ...['stage', 'stageDatabase', 'stageSchema', 'format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId'],
+  ...['stageDatabase', 'stageSchema', 'format', 'warehouse', 'masterKey', 'kmsKeyId'],
   ...['allowDuplicates', 'enableOctal', 'preserveSpace', 'stripOuterElement', 'disableSnowflakeData'],
   ...['disableAutoConvert', 'storageIntegration'],
 ];
@@ -60,7 +69,7 @@ function createObjectLoad({ type, prefix, store, example }: Kind): Orchestration
       [prefix]: textParameter(`How the names of the objects begin, such as ${example}.`, { required: true }),
       ...sourceParameters,
     },
-    noEffect: [...ofVendor, 'metadataFields'],
+    noEffect: ofVendor,
     example: `type: ${type}
 parameters:
   ${prefix}: ${example}

@@ -17,6 +17,9 @@ import { readStoreAccess, storeParameters } from './store-parameters.ts';
 const { recordDelimiter, fieldDelimiter, dateFormat, timeFormat, timestampFormat } = csvParameters;
 
 const unloadParameters = {
+  stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
+    standard: '[Custom]',
+  }),
   filePrefix: textParameter('The name of the object after the prefix, or how it begins.', { required: true }),
   ...storeParameters,
   targetTable: textParameter('The table whose rows are written.', { required: true }),
@@ -62,7 +65,7 @@ function createObjectUnload({ type, prefix, store, example }: Kind): Orchestrati
       ...unloadParameters,
     },
     noEffect: [
-      ...['stage', 'format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId', 'maxFileSize'],
+      ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId', 'maxFileSize'],
       ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema', 'storageIntegration'],
     ],
     example: `type: ${type}

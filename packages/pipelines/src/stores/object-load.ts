@@ -23,7 +23,7 @@ export interface ObjectReading {
 
 export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;
 
-/** What happens if a row does not fit the table. `most`: so many faults of a file make it be skipped. */
+/** What happens if a row does not fit the table. `most`: this number of faults in a file makes it be skipped. */
 export type OnError =
   | { readonly how: 'abort' }
   | { readonly how: 'continue' }
@@ -39,7 +39,7 @@ export interface ObjectLoad {
   readonly format: ObjectFormat;
   readonly match: ColumnMatch;
   readonly onError: OnError;
-  /** No further object is loaded after so many bytes. */
+  /** No further object is loaded after this number of bytes. */
   readonly sizeLimit: number | undefined;
   /** Whether the loaded objects are deleted afterwards. */
   readonly purges: boolean;

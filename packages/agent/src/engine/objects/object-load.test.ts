@@ -180,7 +180,7 @@ describe('s3-load', () => {
     assert.equal(quoted.status, 'FAILED');
     assert.match(
       quoted.message,
-      /line 1: a value begins with a quote that does not end\. The rows after it cannot be told apart/,
+      /line 1: a value begins with a quote that does not end\. The rows after it cannot be separated/,
     );
     s3.put('in/a.csv', `1,a\n2,${'x'.repeat(3_000_000)}\n3,c\n`);
     for (const onError of ['Continue', 'Abort Statement']) {

@@ -90,7 +90,7 @@ async function readBroken(
   const first = rows.find(([, kind]) => breaking.includes(String(kind)));
   if (first !== undefined)
     throw new PermanentFault(
-      `"${file.name}", line ${first[0]}: ${describeBroken(String(first[2]))}. The rows after it cannot be told apart, so nothing of the file is loaded: correct it, or set "fieldOptionallyEnclosed"`,
+      `"${file.name}", line ${first[0]}: ${describeBroken(String(first[2]))}. The rows after it cannot be separated, so nothing of the file is loaded: correct it, or set "fieldOptionallyEnclosed"`,
     );
   return [
     ...new Map(
