@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { AssetPath, assetNameLimitBytes } from '../artifact/asset-path.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { EnvironmentName, Name, oneOf, VersionName } from '../primitives.ts';
+import { EnvironmentName, mapOf, Name, oneOf, VersionName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 import { BranchName } from '../repository/repository.ts';
 import { gitReadProblems } from '../repository/repository-problems.ts';
@@ -30,8 +30,7 @@ export const QualityRule = named(
       oneOf(['error', 'warn', 'info'], { description: 'By default the level of the rule' }),
     ),
     config: Type.Optional(
-      Type.Record(
-        Type.String({ maxLength: 64 }),
+      mapOf(
         Type.Union([Type.Integer(), Type.Boolean(), wordOfRule, Type.Array(wordOfRule, { maxItems: 200 })]),
         { maxProperties: 20, description: 'The parameters of the rule' },
       ),

@@ -239,7 +239,7 @@ test('unknown starts are 404, none or two are 400, and other environments show n
     ['dataset=claen', 'clean'],
     ['column=Report.totl', 'report.total'],
     ['column=total', 'daily.total'],
-    ['pipeline=cleen', 'clean.orch.yaml'],
+    ['pipeline=cleen.orch.yaml', 'clean.orch.yaml'],
   ] as const) {
     const { detail } = requireProblem(await admin.get(`${path}&${start}`), 404, 'lineage-not-found');
     assert.equal(/did you mean "?(.*?)"?\?/i.exec(detail)?.[1], nearest, detail);
