@@ -62,7 +62,7 @@ const namesLimit = 2_000;
 /** SQL: the name of a dataset without its kind. */
 const bareName = `substr(u.dataset, strpos(u.dataset, ':') + 1)`;
 
-/** The names of the datasets, pipelines or columns of an environment. `field` is one of dataset, pipeline and column. */
+/** The names of datasets, pipelines or columns in an environment: `field` is dataset, pipeline or column. */
 export const lineageNames = guardedRead(
   { parameters: { environment_name: 'text', field: 'text' }, row: { name: 'text' } },
   `
