@@ -1,7 +1,8 @@
 // `npm run corpus -- --folder DIR` tries the pipelines of other people's repositories. Each folder in DIR is a
 // repository. See docs/pipeline-corpus.md.
 import { type ChildProcess, fork } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readCommandLine } from '../../scripts/command-line.ts';
 import { describeCause } from './causes.ts';
@@ -19,6 +20,9 @@ const { values, count, refuse } = readCommandLine(
   },
 );
 const folder = values.folder ?? refuse('--folder is missing: name a folder of repositories');
+if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) refuse(`--folder ${folder} is not a folder`);
+if (values.json !== undefined && !existsSync(dirname(resolve(values.json))))
+  refuse(`--json ${values.json} cannot be written: its folder does not exist`);
 const seed = count('--seed', values.seed);
 const milliseconds = count('--seconds', values.seconds) * 1_000;
 const atOnce = 2;
@@ -77,7 +81,12 @@ function createWorker(): Worker {
 }
 
 const corpus = readCorpus(folder);
+if (corpus.files === 0)
+  refuse(
+    `no folder in ${folder} has *.orch.yaml or *.tran.yaml files: name the folder that holds the repositories`,
+  );
 const pipelines = corpus.pipelines.filter(({ file }) => file.includes(values.only));
+if (pipelines.length === 0) refuse(`--only ${values.only}: no path of the ${corpus.files} files contains it`);
 const results: Result[] = [];
 const waiting = [...pipelines];
 const workers = Array.from({ length: atOnce }, createWorker);

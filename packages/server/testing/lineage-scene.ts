@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import type { LineageEvent, Page, RunEvent, Step, StepLineage, WorkOf } from '@headgate/contract';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import type { Account } from './account.ts';
 import { createInstance, type Instance } from './agent.ts';
 import type { TestServer } from './open-server.ts';
-import { smallPipeline, upload } from './project.ts';
+import { smallPipeline, type TestProject, upload } from './project.ts';
 
 const schemas = join(import.meta.dirname, 'openlineage');
 const schemaOf = (file: string) => JSON.parse(readFileSync(join(schemas, file), 'utf8')) as { $id: string };
@@ -45,12 +46,15 @@ export const requireValidEvent = createEventCheck();
 
 export type ReportedLineage = Omit<StepLineage, 'stepId' | 'pipelineRunId'>;
 
-export async function createLineageScene(server: TestServer) {
+export async function createLineageScene(
+  server: TestServer,
+  createProject = ({ project }: Account): Promise<TestProject> => project(),
+) {
   const account = await server.account();
   const { admin } = account;
   const agent = await account.agent();
   const instance = createInstance(agent);
-  const project = await account.project();
+  const project = await createProject(account);
   const publish = (environmentName: string, versionName: string, names = ['main.orch.yaml']) =>
     upload(
       admin,

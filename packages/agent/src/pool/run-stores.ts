@@ -143,7 +143,7 @@ export function createRunStores(
       return within(place.store, interrupt, async (store, signal) => {
         if (isNew && (await exists(store, place.key, signal)))
           throw new PermanentFault(
-            `the object "${place.key}" exists: choose another name, or let it be replaced`,
+            `the object "${place.key}" exists: choose another filePrefix, or set overwrite to Yes`,
           );
         const read = createReadStream(path, { highWaterMark: readBytes });
         const body = gzips ? pipeline(read, createGzip(), () => undefined) : read;

@@ -14,7 +14,7 @@ export const budgetOutcomes = {
       422,
       '`stopAt` is less than `warnAt`.',
       ({ warnAt, stopAt }) =>
-        `body.stopAt is ${stopAt}, which is less than warnAt (${warnAt}, by default 0.8): starts may stop only after the warning.`,
+        `body.stopAt is ${stopAt} and warnAt is ${warnAt} (0.8 by default): stopAt must be at least warnAt.`,
     ),
     'budget-exceeded': kind<{ spent: number; limit: number; month: string }>(
       409,

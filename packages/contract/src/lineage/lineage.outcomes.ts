@@ -5,7 +5,12 @@ import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 export const lineageOutcomes = {
   events: ['lineage-recorded', 'lineage-graph-failed'],
   problems: {
-    'lineage-not-found': kind<{ field: string; name: string; environmentName: string; nearest?: string }>(
+    'lineage-not-found': kind<{
+      field: string;
+      name: string;
+      environmentName: string;
+      nearest: string | undefined;
+    }>(
       404,
       'No successful run in the environment read or wrote this dataset, column or pipeline.',
       ({ field, name, environmentName, nearest }) =>

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { AssetPath, assetNameLimitBytes } from '../artifact/asset-path.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { EnvironmentName, Name, oneOf, VersionName } from '../primitives.ts';
+import { EnvironmentName, mapOf, Name, oneOf, VersionName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 import { BranchName } from '../repository/repository.ts';
 import { gitReadProblems } from '../repository/repository-problems.ts';
@@ -20,12 +20,6 @@ export type QualityGate = (typeof qualityGates)[number];
 export const qualityRulesLimit = 100;
 export const qualityRulesCharacters = 16_384;
 const wordOfRule = Type.String({ maxLength: 500 });
-const RuleParameter = Type.Union([
-  Type.Integer(),
-  Type.Boolean(),
-  wordOfRule,
-  Type.Array(wordOfRule, { maxItems: 200 }),
-]);
 
 export const QualityRule = named(
   'QualityRule',
@@ -36,13 +30,10 @@ export const QualityRule = named(
       oneOf(['error', 'warn', 'info'], { description: 'By default the level of the rule' }),
     ),
     config: Type.Optional(
-      Type.Unsafe<Record<string, Static<typeof RuleParameter>>>({
-        type: 'object',
-        propertyNames: { type: 'string', maxLength: 64 },
-        additionalProperties: RuleParameter,
-        maxProperties: 20,
-        description: 'The parameters of the rule',
-      }),
+      mapOf(
+        Type.Union([Type.Integer(), Type.Boolean(), wordOfRule, Type.Array(wordOfRule, { maxItems: 200 })]),
+        { maxProperties: 20, description: 'The parameters of the rule' },
+      ),
     ),
     expression: Type.Optional(
       Type.String({

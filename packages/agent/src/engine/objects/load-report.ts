@@ -20,13 +20,15 @@ export function describeLoad(
   { rows, faults, faultCount, skipped }: LoadOutcome,
   objects: number,
   leftBehind: number,
-  reloads: boolean,
+  { reloads, isLimited }: { reloads: boolean; isLimited: boolean },
 ): string {
   const lines = [`${count(rows, 'row')} from ${count(objects - skipped.size, 'object')}`];
-  if (leftBehind > 0)
+  if (leftBehind > 0) {
+    const why = isLimited ? 'the table has them, or sizeLimitB was reached' : 'the table has them';
     lines.push(
-      `${count(leftBehind, 'object')} left out${reloads ? ' beyond sizeLimitB' : ': the table has them, or sizeLimitB was reached; forceLoad loads them again'}`,
+      `${count(leftBehind, 'object')} left out${reloads ? ' beyond sizeLimitB' : `: ${why}; forceLoad loads them again`}`,
     );
+  }
   if (skipped.size > 0)
     lines.push(`${count(skipped.size, 'object')} skipped: ${[...skipped.keys()].slice(0, 10).join(', ')}`);
   if (faultCount > 0) lines.push(`${count(faultCount, 'fault')}:`, ...faults.slice(0, shownFaults));

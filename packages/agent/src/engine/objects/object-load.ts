@@ -70,7 +70,10 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
       status: 'SUCCESS',
       rowCount: outcome.rows,
       byteCount: loaded.reduce((sum, { size }) => sum + size, 0),
-      message: describeLoad(outcome, loaded.length, leftBehind, load.reloads),
+      message: describeLoad(outcome, loaded.length, leftBehind, {
+        reloads: load.reloads,
+        isLimited: load.sizeLimit !== undefined,
+      }),
     };
   } finally {
     for (const { path } of files) await ports.files.endWrite(path, false).catch(() => undefined);

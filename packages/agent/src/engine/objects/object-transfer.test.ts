@@ -52,7 +52,10 @@ describe('s3-unload', () => {
     };
     assert.equal((await unload(options)).status, 'SUCCESS');
     assert.equal(String(contentOf('out/totals')), '1|a, "b"|01.02.2026\n2|NULL|NULL\n');
-    assert.match((await unload(options)).message, /the object "out\/totals" exists: choose another name/);
+    assert.match(
+      (await unload(options)).message,
+      /the object "out\/totals" exists: choose another filePrefix, or set overwrite to Yes/,
+    );
     await scene.rows('delete from t');
     assert.equal((await unload({ ...options, overwrite: 'True' })).status, 'SUCCESS');
     assert.equal(String(contentOf('out/totals')), '');

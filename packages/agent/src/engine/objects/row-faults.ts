@@ -55,7 +55,7 @@ export async function explainFailure(
   warehouse: Pick<Session, 'query'>,
 ): Promise<unknown> {
   const message = cause instanceof Error ? cause.message : String(cause);
-  const remedy = 'nothing was loaded: correct the object, or set "onError" to what shall happen to such rows';
+  const remedy = 'nothing was loaded: correct the object, or set "onError" to Continue or Skip File';
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   if (line !== undefined)
     return new PermanentFault(`${file.name}, line ${line}: ${describeBroken(message)}; ${remedy}`);

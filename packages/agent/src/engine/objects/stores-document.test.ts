@@ -1,4 +1,4 @@
-/** The example of docs/stores.md. */
+/** The examples of docs/stores.md. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -8,15 +8,19 @@ import { openStoreScene } from '../../../testing/store-scene.ts';
 
 const s3 = await startFakeS3();
 const { accessKeyId, secretAccessKey } = s3;
-const scene = await openStoreScene({ secrets: { 'lake-reader': { accessKeyId, secretAccessKey } } });
+const key = { accessKeyId, secretAccessKey };
+const scene = await openStoreScene({ secrets: { 'lake-reader': key, 'lake-writer': key } });
 after(async () => {
   scene.dispose();
   await s3.close();
 });
 
+const page = readFileSync(new URL('../../../../../docs/stores.md', import.meta.url), 'utf8');
+const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, example = '']) => example);
+const isPipeline = (example: string) => example.startsWith('type: ');
+
 test('the example loads what is new in the bucket', async () => {
-  const page = readFileSync(new URL('../../../../../docs/stores.md', import.meta.url), 'utf8');
-  const [, written = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+  const written = examples.find(isPipeline) ?? '';
   s3.bucket = 'example-lake';
   s3.region = 'eu-central-1';
   const here = `region: eu-central-1\n        endpoint: ${s3.endpoint}`;
@@ -40,4 +44,31 @@ test('the example loads what is new in the bucket', async () => {
       [4, '2026-03-01', null],
     ],
   );
+});
+
+test('the components after it load JSON, write a query, and run for each object', async () => {
+  const components = examples.slice(examples.findIndex(isPipeline) + 1).join('');
+  const here = `        endpoint: ${s3.endpoint}\n        credentials:`;
+  const variables = ['folder', 'name', 'size'].map(
+    (name) => `    ${name}: { metadata: { type: TEXT }, defaultValue: "" }`,
+  );
+  await scene.publish({
+    'q.orch.yaml': [
+      'type: orchestration\npipeline:\n  components:\n    Start:\n      type: start\n      transitions:',
+      '        unconditional: [Load the customers, Totals by day, Each file]',
+      `${components.replaceAll('        credentials:', here)}  variables:\n${variables.join('\n')}`,
+    ].join('\n'),
+  });
+  await scene.rows('create table customers (name varchar, id integer)');
+  s3.put('customers/a.json', '[{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bob"}]');
+  const { status, message } = await scene.run('q');
+  assert.equal(status, 'SUCCESS', message);
+  assert.deepEqual(await scene.rows('select name, id from customers order by id'), [
+    ['Ann', 1],
+    ['Bob', 2],
+  ]);
+  const totals = String(s3.objects.get('out/totals.csv')?.bytes);
+  assert.match(totals, /^ordered_on,amount\n/);
+  assert.ok(totals.includes('2026-01-31,10.50\n'), totals);
+  assert.match(scene.lines.join('\n'), /2026-03\.csv/);
 });

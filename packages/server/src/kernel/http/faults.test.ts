@@ -173,6 +173,9 @@ test('a fault describes the expected value, the actual value, and the nearest kn
     '/list must have at most 1 item; it has 2',
     '/kind must be a string, not a number',
   ]);
+  assert.deepEqual(sentences({ type: 'string', format: 'date', maxLength: 10 }, '2026-01-31T00:00:00Z'), [
+    ' must be a date such as 2026-01-31; got "2026-01-31T00:00:00Z"',
+  ]);
   assert.deepEqual(sentences({ type: 'number' }, Number.POSITIVE_INFINITY), [
     ' must be a number, not a number outside the range of a double',
   ]);

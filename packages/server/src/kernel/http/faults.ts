@@ -134,7 +134,7 @@ function checkText(schema: JsonSchema, text: string, path: Path | undefined, sea
       path,
       length === 0 ? 'must not be empty' : `must have at least ${formatCount(minLength, 'character')}`,
     );
-  } else if (length > maxLength) {
+  } else if (length > maxLength && format !== 'date') {
     addFault(
       search,
       path,
@@ -146,7 +146,7 @@ function checkText(schema: JsonSchema, text: string, path: Path | undefined, sea
       path,
       `must be ${schema['x-form'] ?? `text that matches ${pattern}`}${quoteValue(text, search)}`,
     );
-  } else if (format !== undefined && !search.isFormat(format, text)) {
+  } else if (format !== undefined && (length > maxLength || !search.isFormat(format, text))) {
     addFault(search, path, `must be ${formatForms[format] ?? `a ${format}`}${quoteValue(text, search)}`);
   }
 }

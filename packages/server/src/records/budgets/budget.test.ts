@@ -52,7 +52,10 @@ test('a budget is created, read, replaced and deleted', async () => {
   requireProblem(await put({ 'if-match': etag ?? '' }), 412, 'etag-mismatch');
   assert.deepEqual(await readBudget(), { ...changed, spent: 0, month });
   const order = await admin.send('PUT', budget, { body: { monthlyCredits: 1, stopAt: 0.5 } });
-  assert.match(requireProblem(order, 422, 'budget-order').detail, /stopAt is 0.5/);
+  assert.match(
+    requireProblem(order, 422, 'budget-order').detail,
+    /stopAt is 0.5 and warnAt is 0.8 .*: stopAt must be at least warnAt/,
+  );
   const owner = await account.actor('MEMBER', { projectId, role: 'OWNER' });
   assert.equal((await owner.get<Budget>(budget)).body.monthlyCredits, 50);
   requireProblem(await owner.send('PUT', budget, { body: changed }), 403, 'forbidden');

@@ -56,6 +56,25 @@ export const lineageStart = guardedRead(
   from environment e where ${inPlace('e').replace('environment_name', 'name')}`,
 );
 
+/** Enough to find the name that was meant. */
+const namesLimit = 2_000;
+
+/** SQL: the name of a dataset without its kind. */
+const bareName = `substr(u.dataset, strpos(u.dataset, ':') + 1)`;
+
+/** The names of datasets, pipelines or columns in an environment: `field` is dataset, pipeline or column. */
+export const lineageNames = guardedRead(
+  { parameters: { environment_name: 'text', field: 'text' }, row: { name: 'text' } },
+  `
+  select name from (
+    select distinct ${bareName} as name from dataset_use u where $field = 'dataset' and ${inPlace('u')}
+    union all select p.pipeline_name from pipeline_lineage p where $field = 'pipeline' and ${inPlace('p')}
+    union all select distinct name from (
+      select ${bareName} || '.' || (f ->> 'name') as name from dataset_use u cross join jsonb_array_elements(u.fields) f
+      where $field = 'column' and ${inPlace('u')} limit ${10 * namesLimit}) columns) names
+  order by name limit ${namesLimit}`,
+);
+
 const splitsLimit = 20;
 
 /** Both names may contain dots. */

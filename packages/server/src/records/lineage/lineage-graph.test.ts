@@ -233,8 +233,17 @@ test('a dataset that its run drops is not listed; columns are followed through i
 
 test('unknown starts are 404, none or two are 400, and other environments show nothing', async () => {
   const { admin, account, project, path } = await city();
-  requireProblem(await admin.get(`${path}&dataset=nothing`), 404, 'lineage-not-found');
-  requireProblem(await admin.get(`${path}&column=clean.nothing`), 404, 'lineage-not-found');
+  for (const [start, nearest] of [
+    ['dataset=nothing', undefined],
+    ['column=clean.nothing', undefined],
+    ['dataset=claen', 'clean'],
+    ['column=Report.totl', 'report.total'],
+    ['column=total', 'daily.total'],
+    ['pipeline=cleen.orch.yaml', 'clean.orch.yaml'],
+  ] as const) {
+    const { detail } = requireProblem(await admin.get(`${path}&${start}`), 404, 'lineage-not-found');
+    assert.equal(/did you mean "?(.*?)"?\?/i.exec(detail)?.[1], nearest, detail);
+  }
   requireProblem(await admin.get(`${path}&dataset=clean&pipeline=clean`), 400, 'invalid-request');
   requireProblem(await admin.get(path), 400, 'invalid-request');
   const prod = path.replace('dev', 'prod');

@@ -1,4 +1,10 @@
-import { getLineageGraph, type LineageEvent, listDatasets, listLineageEvents } from '@headgate/contract';
+import {
+  getLineageGraph,
+  type LineageEvent,
+  listDatasets,
+  listLineageEvents,
+  nearestName,
+} from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { createSlices } from '../../kernel/event-loop.ts';
@@ -7,7 +13,7 @@ import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { createFullRanges } from '../events/index.ts';
 import { datasetPage, presentDataset } from './dataset.store.ts';
 import { lineageEventPage } from './lineage-event.store.ts';
-import { lineageStart, splitColumn } from './lineage-graph.store.ts';
+import { lineageNames, lineageStart, splitColumn } from './lineage-graph.store.ts';
 import { buildColumnGraph, buildDatasetGraph } from './lineage-graph.ts';
 import { walkColumns, walkDatasets } from './lineage-walk.ts';
 import { renderRunEvent } from './run-event.ts';
@@ -74,8 +80,10 @@ export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageSer
     });
     if (found === undefined) throw problem('environment-not-found', { name: environmentName });
     const { datasets, pipelines, columns } = found;
-    if (datasets.length + pipelines.length + columns.length === 0)
-      throw problem('lineage-not-found', { ...start, environmentName });
+    if (datasets.length + pipelines.length + columns.length === 0) {
+      const names = await rows(lineageNames, { environment_name: environmentName, field: start.field });
+      throw problem('lineage-not-found', { ...start, environmentName, nearest: findName(start.name, names) });
+    }
     const bounds = {
       environmentName,
       upstream: direction !== 'DOWNSTREAM',
@@ -86,6 +94,13 @@ export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageSer
       return { body: buildDatasetGraph(await walkDatasets(rows, found, bounds), found) };
     return { body: buildColumnGraph(await walkColumns(rows, columns, bounds), columns) };
   });
+}
+
+/** The full name of a dataset or column whose database and schema are missing, else the most similar name. */
+function findName(name: string, rows: readonly { name: string }[]): string | undefined {
+  const names = rows.map((row) => row.name);
+  const end = `.${name.toLowerCase()}`;
+  return names.find((full) => full.toLowerCase().endsWith(end)) ?? nearestName(name, names);
 }
 
 function requireOneStart(other: string | undefined) {

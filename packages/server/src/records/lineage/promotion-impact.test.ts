@@ -1,5 +1,6 @@
 /** The dry run of a promotion lists the columns that readers in the target environment lose. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { PromotionDryRun } from '@headgate/contract';
 import { requireProblem } from '../../../testing/client.ts';
@@ -84,4 +85,56 @@ test('a dry run is refused as the promotion would be', async () => {
   requireProblem(await check({ targetEnvironmentName: 'dev' }), 422, 'promotion-to-itself');
   const viewer = await account.actor('MEMBER', { projectId: project.projectId, role: 'VIEWER' });
   requireProblem(await check({}, viewer), 403, 'forbidden');
+});
+
+test('environments with other databases and schemas are compared under the names of the target', async () => {
+  const scene = await createLineageScene(server, async ({ admin }) => {
+    const { projectId } = (
+      await admin.post<{ projectId: string }>('/projects', {
+        ...{ name: randomUUID(), warehouse: 'POSTGRES', agentDeploymentType: 'HYBRID' },
+      })
+    ).body;
+    const path = `/projects/${projectId}`;
+    const connectionName = 'warehouse';
+    const properties = {
+      host: { value: 'db.example.com' },
+      database: { value: 'trial' },
+      schema: { value: 'a.b' },
+    };
+    await admin.post(`${path}/data-platform-connections`, {
+      ...{
+        name: connectionName,
+        platformConnectionType: 'DWH',
+        authProvider: 'POSTGRES',
+        authType: 'PASSWORD',
+      },
+      connectionProperties: properties,
+    });
+    const defaultConnections = { DWH: { POSTGRES: connectionName } };
+    await admin.post(`${path}/environments`, { name: 'dev', defaultConnections });
+    const change = { database: { value: 'shop' }, schema: { value: 'live' } };
+    const connectionOverrides = [{ connectionName, connectionProperties: change }];
+    await admin.post(`${path}/environments`, { name: 'prod', defaultConnections, connectionOverrides });
+    return { projectId, path };
+  });
+  const { admin, project, publish, run, account } = scene;
+  await publish('prod', 'v1', pipelines);
+  await run(copyOf('shop.live.clean', 'shop.live.report', 'city', 'amount'), 'report', 'prod');
+  await run(copyOf('shop.shared.codes', 'shop.live.board', 'code'), 'board', 'prod');
+  await publish('dev', 'v2', pipelines);
+  const written = [table('trial."a.b".clean', 'city'), table('trial.shared.codes', 'name')];
+  await run({ inputs: [], outputs: written }, 'clean');
+  await account.updateLineage();
+  const body = { versionName: 'v2', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
+  const dryRun = () => admin.post<PromotionDryRun>(`${project.path}/artifacts/promotions?dryRun=true`, body);
+  const codes = { dataset: 'shop.shared.codes', column: 'code', readers: ['board.orch.yaml'] };
+  assert.deepEqual((await dryRun()).body.lostColumns, [
+    { dataset: 'shop.live.clean', column: 'amount', readers: ['report.orch.yaml'] },
+    codes,
+  ]);
+  await run(copyOf('trial."a.b".clean', 'trial."a.b".report', 'city'), 'report');
+  await account.updateLineage();
+  const { lostColumns, notCompared } = (await dryRun()).body;
+  assert.deepEqual(lostColumns, [codes]);
+  assert.deepEqual(notCompared, { neverRun: 1, otherVersion: 0, unknownColumns: 0, unknownReaders: 0 });
 });
