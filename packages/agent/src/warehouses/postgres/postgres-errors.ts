@@ -8,8 +8,6 @@ interface ServerError extends Error {
   detail?: string;
   hint?: string;
   position?: string;
-  /** The functions that it comes from. */
-  where?: string;
   /** What the position is in, if it is not the statement itself. */
   sent?: string;
 }
@@ -19,10 +17,6 @@ export function getServerCode(failure: unknown): string | undefined {
   const code = failure instanceof Error ? (failure as ServerError).code : undefined;
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
-
-/** Whether the server had begun to run the statement: the error comes from a function or procedure. */
-export const isOfFunction = (failure: unknown): boolean =>
-  failure instanceof Error && (failure as ServerError).where !== undefined;
 
 /** A statement may have had an effect, so it must not be repeated. */
 export class OutcomeUnknown extends Error {

@@ -4,7 +4,7 @@
  */
 import type { SecretSql } from '../../engine/ports/ports.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
-import { getServerCode, isOfFunction } from './postgres-errors.ts';
+import { getServerCode } from './postgres-errors.ts';
 
 export interface SentResult {
   columns: string[];
@@ -77,8 +77,7 @@ async function sendBound(
     if (isInTransaction) await send(`release savepoint ${savepoint}`);
     return result;
   } catch (failure) {
-    // A procedure may have committed before it failed.
-    if (hasRows || isOfFunction(failure) || !needsLiteral.has(getServerCode(failure) ?? '')) throw failure;
+    if (hasRows || !needsLiteral.has(getServerCode(failure) ?? '')) throw failure;
     if (isInTransaction) await send(`rollback to savepoint ${savepoint}`);
     return undefined;
   }
