@@ -20,7 +20,7 @@ const graphRow = {
 export type GraphRow = RowOf<typeof graphRow>;
 
 /** Runs that one work takes along. */
-const mostTogether = 64;
+const mostTogether = 63;
 
 const ofSamePipeline = `w.account_id = own.account_id and w.record ->> 'environmentId' = own.record ->> 'environmentId'
       and md5(w.record ->> 'pipelineName') = md5(own.record ->> 'pipelineName')`;
@@ -28,14 +28,15 @@ const ofSamePipeline = `w.account_id = own.account_id and w.record ->> 'environm
 const selectLast = statement(
   { parameters: { account_id: 'uuid', work_id: 'uuid', is_alone: 'boolean' }, row: graphRow },
   `
-  with waiting as materialized (
-    select w.account_id, w.work_id, w.record, w.sequence
-    from lineage_event own
-    join lineage_event w on ${ofSamePipeline} and w.work_id is not null
-    join server_work s on s.account_id = w.account_id and s.work_id = w.work_id
-    where own.account_id = $account_id and own.work_id = $work_id
-      and (w.work_id = $work_id or not $is_alone::boolean and s.attempts = 0 and s.lease_until is null)
-    order by w.work_id <> $work_id limit ${mostTogether}
+  with own as materialized (
+    select account_id, work_id, record, sequence from lineage_event where account_id = $account_id and work_id = $work_id
+  ), waiting as materialized (
+    select * from own union all (
+      select w.account_id, w.work_id, w.record, w.sequence
+      from own join lineage_event w on ${ofSamePipeline} and w.work_id is not null and w.work_id <> own.work_id
+      join server_work s on s.account_id = w.account_id and s.work_id = w.work_id
+      where not $is_alone::boolean and s.attempts = 0 and s.lease_until is null
+      limit ${mostTogether})
   )
   select account_id, record, (select array_agg(work_id) from waiting) as work_ids
   from waiting order by record ->> 'eventTime' desc, sequence desc limit 1`,
