@@ -60,7 +60,8 @@ export interface ObjectStore {
 }
 
 /**
- * The key as the path of a URL. A part `.` or `..` has no form there: a URL leaves it out, and would name another object,
+ * The key as the path of a URL. A part `.` or `..` has no form there: a URL leaves it out, and would name another
+ * object,
  * or one of another bucket.
  *
  * @throws PermanentFault

@@ -114,7 +114,9 @@ export function findVariantUses(
   return uses.length === 0 ? uses : repeatUses(statement, uses);
 }
 
-/** Nodes that are read for all uses of a statement, each of which looks for its place: nothing else goes on meanwhile. */
+/**
+ * Nodes that are read for all uses of a statement, each of which looks for its place: nothing else goes on meanwhile.
+ */
 const mostReads = 30_000_000;
 /** The same for expressions that are repeated, whose texts are compared. */
 const mostComparisons = 2_000_000;
