@@ -1048,12 +1048,14 @@ create table lineage_event (
   run_id uuid not null,
   event_type text not null,
   record jsonb not null,
-  is_new boolean not null,
+  is_new boolean not null default false,
   work_id uuid,
   constraint lineage_event_key PRIMARY KEY (account_id, generated_at, sequence),
   constraint lineage_event_type CHECK ((event_type = ANY (ARRAY['START'::text, 'COMPLETE'::text, 'FAIL'::text, 'ABORT'::text])))
 );
+CREATE INDEX lineage_event_new ON public.lineage_event USING btree (sequence) WHERE is_new;
 CREATE UNIQUE INDEX lineage_event_once ON public.lineage_event USING btree (account_id, run_id, ((event_type = 'START'::text)));
+CREATE INDEX lineage_event_waiting ON public.lineage_event USING btree (account_id, ((record ->> 'environmentId'::text)), md5((record ->> 'pipelineName'::text))) WHERE (work_id IS NOT NULL);
 CREATE UNIQUE INDEX lineage_event_work ON public.lineage_event USING btree (account_id, work_id) WHERE (work_id IS NOT NULL);
 
 create table mail_address (

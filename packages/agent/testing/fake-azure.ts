@@ -100,7 +100,11 @@ function answerPut(
     if (blocks.some((block) => block === undefined)) return refuse(response, 400, 'InvalidBlockList');
     state.objects.set(key, Buffer.concat(blocks.filter((block) => block !== undefined)));
   } else if (typeof source === 'string') {
-    const from = new URL(source).pathname.split('/').map(decodeURIComponent).slice(3).join('/');
+    const address = new URL(source);
+    // A source is read by its own signature.
+    if (url.searchParams.has('sig') && address.searchParams.get('sig') !== state.signature)
+      return refuse(response, 403, 'CannotVerifyCopySource');
+    const from = address.pathname.split('/').map(decodeURIComponent).slice(3).join('/');
     const found = state.objects.get(from);
     if (found === undefined) return refuse(response, 404, 'CannotVerifyCopySource');
     state.objects.set(key, found);

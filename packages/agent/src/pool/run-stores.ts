@@ -163,6 +163,8 @@ export function createRunStores(
 
 /** By its list, because the answer to a question for one object does not say why there is none. */
 async function exists(store: ObjectStore, key: string, signal: AbortSignal): Promise<boolean> {
-  for await (const page of store.list(key, signal)) return page.some((object) => object.key === key);
+  // A page may be empty, and the key comes first of those that begin with it.
+  for await (const page of store.list(key, signal))
+    if (page.length > 0) return page.some((object) => object.key === key);
   return false;
 }

@@ -77,6 +77,8 @@ describe('the Azure adapter', () => {
     azure.objects.set('a', Buffer.from('a'));
     const sasToken = `?sv=2021-12-02&sp=rl&sig=${encodeURIComponent(azure.signature)}`;
     assert.equal((await listAll(open({ sasToken }))).length, 1);
+    await open({ sasToken }).copy('a', 'copy', never);
+    assert.deepEqual(azure.objects.get('copy'), Buffer.from('a'));
     for (const credentials of [{ sasToken: 'sig=wrong' }, { accountKey: 'd3Jvbmc=' }, undefined])
       await assert.rejects(listAll(open(credentials)), {
         name: 'PermanentFault',

@@ -3,8 +3,7 @@ import { createHmac } from 'node:crypto';
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
 import { createAzureTokens } from './azure-token.ts';
-import type { ObjectStore, StoredObject } from './object-store.ts';
-import { encodeRfc3986 } from './sigv4.ts';
+import { encodeKey, type ObjectStore, type StoredObject } from './object-store.ts';
 import {
   createStoreCalls,
   type StoreCall,
@@ -42,7 +41,7 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
   const authorize = createAuthorization({ address, credentials, exchange, time });
 
   function locate(key: string, query: Readonly<Record<string, string>> = {}): URL {
-    const path = key === '' ? '' : `/${key.split('/').map(encodeRfc3986).join('/')}`;
+    const path = key === '' ? '' : `/${encodeKey(key)}`;
     const url = new URL(`${base}/${container}${path}`);
     for (const [member, value] of Object.entries(query)) url.searchParams.set(member, value);
     return url;
@@ -172,11 +171,19 @@ function createAuthorization({
   if (accountKey) return async (call) => addSharedKey(call, address, Buffer.from(accountKey, 'base64'));
   if (sasToken) {
     const signature = new URLSearchParams(sasToken.replace(/^\?/, ''));
-    return async (call) => {
-      const url = new URL(call.url);
+    const sign = (plain: URL | string) => {
+      const url = new URL(plain);
       for (const [member, value] of signature) url.searchParams.set(member, value);
-      return { ...call, url };
+      return url;
     };
+    // The source of a copy is read by its own signature.
+    return async (call) => ({
+      ...call,
+      url: sign(call.url),
+      headers: call.headers.map(
+        ([name, value]): Header => [name, name === 'x-ms-copy-source' ? sign(value).href : value],
+      ),
+    });
   }
   if (!tenantId || !clientId || !clientSecret)
     throw new PermanentFault(

@@ -97,6 +97,17 @@ describe('the S3 adapter', () => {
     assert.deepEqual([...s3.objects.keys()], ['out/large', 'out/copy +']);
   });
 
+  it('refuses a listed name that a URL would make another one', async () => {
+    s3.put('in/../important', 'new');
+    s3.put('important', 'old');
+    const [listed] = await listAll('in/');
+    assert.equal(listed?.key, 'in/../important');
+    await assert.rejects(readWhole('in/../important'), /a part "\." or "\.\."/);
+    await assert.rejects(store.remove('in/../important', never), /a part "\." or "\.\."/);
+    await assert.rejects(store.remove('./important', never), /a part "\." or "\.\."/);
+    assert.ok(s3.objects.has('important'));
+  });
+
   it('leaves no part of an upload that fails', async () => {
     async function* breakOff() {
       yield Buffer.alloc(9 * 1_048_576);

@@ -1,8 +1,8 @@
 /** Amazon S3, and servers with its interface, such as MinIO, Ceph and Google Storage. */
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
-import type { ObjectStore, StoredObject } from './object-store.ts';
-import { type AccessKey, encodeRfc3986, signRequest } from './sigv4.ts';
+import { encodeKey, type ObjectStore, type StoredObject } from './object-store.ts';
+import { type AccessKey, signRequest } from './sigv4.ts';
 import {
   createStoreCalls,
   type StoreCall,
@@ -32,7 +32,7 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
 
   function locate(key: string, query: Readonly<Record<string, string>> = {}): URL {
     const { bucket, kind, endpoint } = address;
-    const path = key.split('/').map(encodeRfc3986).join('/');
+    const path = encodeKey(key);
     const vendor = kind === 'gcs' ? 'storage.googleapis.com' : `s3.${region}.amazonaws.com`;
     const inPath = kind === 'gcs' || (address.pathStyle ?? (endpoint !== undefined || bucket.includes('.')));
     const base = new URL(endpoint ?? `https://${vendor}`);
@@ -158,7 +158,7 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
       await send(() => ({ method: 'DELETE', url: locate(key), headers: [] }), signal);
     },
     async copy(from, to, signal) {
-      const source = `/${address.bucket}/${from.split('/').map(encodeRfc3986).join('/')}`;
+      const source = `/${address.bucket}/${encodeKey(from)}`;
       const answer = await send(
         () => ({ method: 'PUT', url: locate(to), headers: [['x-amz-copy-source', source]] }),
         signal,

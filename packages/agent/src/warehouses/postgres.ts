@@ -98,10 +98,18 @@ export function createPostgresDriver({
     },
     async endSession(target, left) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
-      const { client } = await openSession(access, { egress, refused }, `${target.tag}:end`);
-      const { rowCount } = await client.query(endStatement, [left.processId, left.startedAt, left.tag]);
-      await client.end();
-      return rowCount === 1;
+      const { client, socket } = await openSession(access, { egress, refused }, `${target.tag}:end`);
+      const late = setTimeout(
+        () => socket.destroy(new Error('the server did not answer')),
+        cancelMilliseconds,
+      );
+      try {
+        const { rowCount } = await client.query(endStatement, [left.processId, left.startedAt, left.tag]);
+        return rowCount === 1;
+      } finally {
+        clearTimeout(late);
+        await client.end();
+      }
     },
   };
 }

@@ -299,4 +299,11 @@ describe('semi-structured values', () => {
     await sql.rows('create view raw_view as select id, v from val');
     assert.deepEqual(await sql.rows('select max(v::varchar) from raw_view where id = 1'), [['v1']]);
   });
+  it('refuses more uses than can be read in a moment', async () => {
+    const select = (count: number) =>
+      `select ${Array(count).fill('v || s').join(', ')} from val where id = 1`;
+    const [row] = await sql.rows(select(100));
+    assert.deepEqual(row, Array(100).fill('v1v1'));
+    await assert.rejects(sql.rows(select(3_500)), /as other types in 3500 places, which is too many/);
+  });
 });

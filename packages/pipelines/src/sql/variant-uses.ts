@@ -93,10 +93,17 @@ export function findVariantUses(
   plan: unknown,
 ): VariantUse[] {
   const uses: VariantUse[] = [];
-  for (const use of listCasts(plan)) {
+  const casts = listCasts(plan).filter((use) => judgeCast(use) !== undefined && !isOwnCast(use));
+  if (casts.length === 0) return uses;
+  const frame = createNodesFrame(statement);
+  if (casts.length * [...listPlaces(statement.nodes)].length > mostReads)
+    throw new SqlError(
+      `the statement uses semi-structured values as other types in ${casts.length} places, which is too many for its length: ${advice}, or divide it`,
+    );
+  for (const use of casts) {
     const wrap = judgeCast(use);
-    if (wrap === undefined || isOwnCast(use)) continue;
-    const found = locate(statement, question, use, wrap);
+    if (wrap === undefined) continue;
+    const found = locate(statement, question, use, wrap, frame);
     if (found === 'explicit') continue;
     if (found === undefined)
       throw new SqlError(
@@ -107,7 +114,11 @@ export function findVariantUses(
   return uses.length === 0 ? uses : repeatUses(statement, uses);
 }
 
-/** Reading of all nodes for all uses of a statement: nothing else goes on meanwhile. */
+/**
+ * Nodes that are read for all uses of a statement, each of which looks for its place: nothing else goes on meanwhile.
+ */
+const mostReads = 30_000_000;
+/** The same for expressions that are repeated, whose texts are compared. */
 const mostComparisons = 2_000_000;
 
 /** With the same expressions elsewhere: DuckDB's plan has one that is grouped by only once. */
@@ -181,9 +192,9 @@ function locate(
   question: TypeQuestion,
   { node, parent }: CastUse,
   wrap: Wrap,
+  frame: Frame,
 ): VariantUse | 'explicit' | undefined {
   const position = mapPosition(question, node.query_location);
-  const frame = createNodesFrame(statement);
   if (position === undefined) {
     const operand = locateByParent(statement, question, node, parent, frame);
     return operand === undefined ? undefined : { ...operand, wrap };

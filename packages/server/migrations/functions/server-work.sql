@@ -83,3 +83,17 @@ create constraint trigger webhook_without_work after insert on webhook
 drop trigger if exists repository_migration_without_work on repository_migration;
 create constraint trigger repository_migration_without_work after insert on repository_migration
   deferrable initially deferred for each row execute function add_missing_server_work();
+
+-- Servers of the release before 0108 set `is_new`, and write no work.
+create or replace function add_lineage_work() returns trigger language plpgsql as $$
+declare
+  id constant uuid := gen_random_uuid();
+begin
+  update lineage_event set work_id = id
+  where account_id = new.account_id and generated_at = new.generated_at and sequence = new.sequence;
+  insert into server_work (account_id, work_id, kind, due_at) values (new.account_id, id, 'lineage-graph', new.generated_at);
+  return null;
+end $$;
+
+create or replace trigger lineage_of_release_before after insert on lineage_event
+  for each row when (new.is_new and new.work_id is null) execute function add_lineage_work();

@@ -13,32 +13,79 @@ import type { PipelineLineage } from './pipeline-lineage.ts';
 
 const graphRow = {
   account_id: 'uuid',
-  work_id: 'uuid',
   record: typed<LineageRecord>('jsonb'),
+  /** Of the runs that the record stands for. */
+  work_ids: 'uuid[]',
 } satisfies ColumnTypes;
 export type GraphRow = RowOf<typeof graphRow>;
 
-const workKey = { account_id: 'uuid', work_id: 'uuid' } as const;
-const selectOne = statement(
-  { parameters: workKey, row: graphRow },
-  'select account_id, work_id, record from lineage_event where account_id = $account_id and work_id = $work_id',
+/** Runs that one work takes along. */
+const mostTogether = 63;
+
+const ofSamePipeline = `w.account_id = own.account_id and w.record ->> 'environmentId' = own.record ->> 'environmentId'
+      and md5(w.record ->> 'pipelineName') = md5(own.record ->> 'pipelineName')`;
+
+const selectLast = statement(
+  { parameters: { account_id: 'uuid', work_id: 'uuid', is_alone: 'boolean' }, row: graphRow },
+  `
+  with own as materialized (
+    select account_id, work_id, record, sequence from lineage_event where account_id = $account_id and work_id = $work_id
+  ), waiting as materialized (
+    select * from own union all (
+      select w.account_id, w.work_id, w.record, w.sequence
+      from own join lineage_event w on ${ofSamePipeline} and w.work_id is not null and w.work_id <> own.work_id
+      join server_work s on s.account_id = w.account_id and s.work_id = w.work_id
+      where not $is_alone::boolean and s.attempts = 0 and s.lease_until is null
+      limit ${mostTogether})
+  )
+  select account_id, record, (select array_agg(work_id) from waiting) as work_ids
+  from waiting order by record ->> 'eventTime' desc, sequence desc limit 1`,
 );
 
-/** The successful run that the work adds to the graph. */
-export async function readRecord(read: Read, { account_id, work_id }: HeldKey): Promise<GraphRow> {
-  const [row] = await read(selectOne, { account_id, work_id });
-  if (row === undefined) throw new Error(`The run of the work ${work_id} is missing.`);
-  return row;
+/**
+ * The last of the successful runs of a pipeline that wait for the graph, which shows no other. After a failure, and to
+ * give it up, the run of the work alone: one that fails takes no other along.
+ *
+ * @returns undefined if the run of the work is gone
+ */
+export async function readRecord(
+  read: Read,
+  { account_id, work_id }: HeldKey,
+  { isAlone }: { isAlone: boolean },
+): Promise<GraphRow | undefined> {
+  return (await read(selectLast, { account_id, work_id, is_alone: isAlone }))[0];
 }
 
+const workKey = { account_id: 'uuid', work_id: 'uuid' } as const;
 const updateDone = statement(
   { parameters: workKey },
   'update lineage_event set is_new = false, work_id = null where account_id = $account_id and work_id = $work_id',
 );
 
-/** The run is in the graph, or has been given up. */
-export async function finishRecord(tx: Transaction, held: HeldKey): Promise<void> {
+// What a server has claimed since is its own.
+const updateOthers = statement(
+  { parameters: { account_id: 'uuid', work_ids: 'uuid[]' } },
+  `
+  with gone as (
+    delete from server_work where account_id = $account_id and work_id = any (array(
+      select work_id from server_work
+      where account_id = $account_id and work_id = any ($work_ids::uuid[]) and attempts = 0 and lease_until is null
+      for update skip locked))
+    returning work_id
+  )
+  update lineage_event e set is_new = false, work_id = null from gone
+  where e.account_id = $account_id and e.work_id = gone.work_id`,
+);
+
+/** The run is in the graph, or has been given up; so are the runs of `workIds`. @throws LeaseLost */
+export async function finishRecords(
+  tx: Transaction,
+  held: HeldKey,
+  workIds: readonly string[] = [],
+): Promise<void> {
   const { account_id, work_id } = held;
+  const others = workIds.filter((id) => id !== work_id);
+  if (others.length > 0) tx.send(updateOthers, { account_id, work_ids: others });
   tx.send(updateDone, { account_id, work_id });
   await removeWork(tx, held);
 }

@@ -44,7 +44,7 @@ const oldEvents = oldRows({
   table: 'lineage_event',
   key: ['generated_at', 'sequence'],
   cursorType: 'timestamptz',
-  old: (time) => `r.generated_at < ${time} and not r.is_new`,
+  old: (time) => `r.generated_at < ${time} and r.work_id is null`,
 });
 
 /** @param days undefined keeps them forever */

@@ -84,13 +84,13 @@ test('of the runs of a pipeline that end in one batch, the last one is shown', a
     outcome,
   }));
   await scene.agent.client.post('/reports', { instanceId: scene.instance.instanceId, reports });
-  const isNew = () =>
-    server.database.query('select from lineage_event where account_id = $1 and is_new', [
+  const listWaiting = () =>
+    server.database.query('select from lineage_event where account_id = $1 and work_id is not null', [
       scene.account.accountId,
     ]);
-  assert.equal((await isNew()).length, 1);
+  assert.equal((await listWaiting()).length, 1);
   await scene.account.updateLineage();
-  assert.equal((await isNew()).length, 0);
+  assert.equal((await listWaiting()).length, 0);
   const path = `${scene.project.path}/lineage/graph?environmentName=dev&pipeline=main`;
   assert.deepEqual(render((await scene.admin.get<Graph>(path)).body), [
     'main.orch.yaml writes copy1',

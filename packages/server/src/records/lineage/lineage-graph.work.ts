@@ -7,7 +7,7 @@ import type { Log } from '../../kernel/log.ts';
 import { createPlaces } from '../../kernel/work/places.ts';
 import { type HeldWork, releaseWork } from '../../kernel/work/server-work.ts';
 import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
-import { finishRecord, readRecord, replaceLineage } from './graph-update.store.ts';
+import { finishRecords, readRecord, replaceLineage } from './graph-update.store.ts';
 import { describeLineage } from './pipeline-lineage.ts';
 import { graphKind } from './recording.store.ts';
 
@@ -32,11 +32,11 @@ export function createGraphWork(services: GraphServices): ServerWorkKind {
     leaseSeconds: 30,
     places: createPlaces(mostAtOnce, mostOfAccount),
     async run(held) {
-      const row = await readRecord(database.read, held);
-      const lineage = describeLineage(row.record);
+      const row = await readRecord(database.read, held, { isAlone: held.attempts > 1 });
+      const lineage = row && describeLineage(row.record);
       await database.transaction(async (tx) => {
-        await replaceLineage(tx, row, lineage);
-        await finishRecord(tx, held);
+        if (row && lineage) await replaceLineage(tx, row, lineage);
+        await finishRecords(tx, held, row?.work_ids);
       });
     },
     async fail(held, failure) {
@@ -59,8 +59,10 @@ async function giveUp({ database, clock, newId }: GraphServices, held: HeldWork)
   const { account_id: accountId, attempts } = held;
   const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
   await database.transaction(async (tx) => {
-    const { record } = await readRecord(tx.query, held);
-    await finishRecord(tx, held);
+    const row = await readRecord(tx.query, held, { isAlone: true });
+    await finishRecords(tx, held);
+    if (row === undefined) return;
+    const { record } = row;
     const { runId, pipelineName, projectId, environmentName, executionId } = record;
     const problem = `The lineage of the run was not added to the graph, after ${attempts} attempts. The operator finds the cause in the log of the servers; the next successful run of the pipeline is added again.`;
     const event = {

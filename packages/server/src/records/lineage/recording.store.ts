@@ -105,8 +105,7 @@ const announce = `
     (record ->> 'projectId')::uuid, record ->> 'environmentName', 'pipeline-run', run_id::text, record ->> 'pipelineName', null, record
   from written where exists (select from webhook w where w.account_id = $account_id and w.format = 'openlineage')`;
 
-const inserted =
-  'insert into lineage_event (account_id, generated_at, run_id, event_type, record, is_new, work_id)';
+const inserted = 'insert into lineage_event (account_id, generated_at, run_id, event_type, record, work_id)';
 
 const renderStart = (startedAt: string) =>
   `about || jsonb_build_object('runId', run_id, 'eventType', 'START', 'eventTime', ${renderTime(startedAt)})`;
@@ -115,7 +114,7 @@ const renderStart = (startedAt: string) =>
 const writeStarts = (runs: string, startedAt: string) => `
   with runs as materialized (${runs}), written as (
     ${inserted}
-    select $account_id, $now, run_id, 'START', ${renderStart(startedAt)}, false, null::uuid
+    select $account_id, $now, run_id, 'START', ${renderStart(startedAt)}, null::uuid
     from runs
     on conflict do nothing
     returning run_id, event_type, record
@@ -137,7 +136,7 @@ const writeEnds = (runs: string) => `
     from (${runs}) r where not ${isWritten(false)}
   ), begun as (
     ${inserted}
-    select $account_id, $now, run_id, 'START', ${renderStart('started_at')}, false, null::uuid
+    select $account_id, $now, run_id, 'START', ${renderStart('started_at')}, null::uuid
     from runs r where not ${isWritten(true)}
     on conflict do nothing
     returning run_id, event_type, record, work_id
@@ -145,7 +144,7 @@ const writeEnds = (runs: string) => `
     ${inserted}
     select $account_id, $now, run_id, end_type, about || jsonb_strip_nulls(jsonb_build_object('runId', run_id, 'eventType', end_type,
         'eventTime', ${renderTime('finished_at')}, 'message', message, 'sql', sql.texts, 'omittedSteps', steps.omitted))
-      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end, end_type = 'COMPLETE' and place = 1,
+      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end,
       case when end_type = 'COMPLETE' and place = 1 then gen_random_uuid() end
     from runs
     -- The starts get the lower sequences.
