@@ -20,7 +20,10 @@ export interface RunStores {
     question: Questions['store-fetch']['question'],
     interrupt: AbortSignal,
   ): Promise<Questions['store-fetch']['answer']>;
-  remove(question: Questions['store-remove']['question'], interrupt: AbortSignal): Promise<undefined>;
+  remove(
+    question: Questions['store-remove']['question'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['store-remove']['answer']>;
   stat(
     question: Questions['store-stat']['question'],
     interrupt: AbortSignal,
@@ -128,10 +131,16 @@ export function createRunStores(
           removeFile: (path) => files.endWrite(path, false),
         }),
       ),
-    remove: ({ store: address, keys }, interrupt) =>
+    remove: ({ store: address, objects }, interrupt) =>
       within(address, interrupt, async (store, signal) => {
-        for (const key of keys) await store.remove(key, signal);
-        return undefined;
+        const changed: string[] = [];
+        for (const { key, version } of objects) {
+          const found = await findObject(store, key, signal);
+          if (found === undefined) continue;
+          if (found.version === version) await store.remove(key, signal);
+          else changed.push(key);
+        }
+        return changed;
       }),
     stat: ({ place }, interrupt) =>
       within(place.store, interrupt, (store, signal) => store.stat(place.key, signal)),
@@ -141,7 +150,7 @@ export function createRunStores(
       if ('path' in target) return writeFile(path, target.path, gzips, isNew, interrupt);
       const { place } = target;
       return within(place.store, interrupt, async (store, signal) => {
-        if (isNew && (await exists(store, place.key, signal)))
+        if (isNew && (await findObject(store, place.key, signal)) !== undefined)
           throw new PermanentFault(
             `the object "${place.key}" exists: choose another filePrefix, or set overwrite to Yes`,
           );
@@ -162,9 +171,13 @@ export function createRunStores(
 }
 
 /** By its list, because the answer to a question for one object does not say why there is none. */
-async function exists(store: ObjectStore, key: string, signal: AbortSignal): Promise<boolean> {
+async function findObject(
+  store: ObjectStore,
+  key: string,
+  signal: AbortSignal,
+): Promise<StoredObject | undefined> {
   // A page may be empty, and the key comes first of those that begin with it.
   for await (const page of store.list(key, signal))
-    if (page.length > 0) return page.some((object) => object.key === key);
-  return false;
+    if (page.length > 0) return page.find((object) => object.key === key);
+  return undefined;
 }

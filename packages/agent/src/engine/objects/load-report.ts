@@ -20,7 +20,7 @@ export function describeLoad(
   { rows, faults, faultCount, skipped }: LoadOutcome,
   objects: number,
   leftBehind: number,
-  { reloads, isLimited }: { reloads: boolean; isLimited: boolean },
+  { reloads, isLimited, changed }: { reloads: boolean; isLimited: boolean; changed: readonly string[] },
 ): string {
   const lines = [`${count(rows, 'row')} from ${count(objects - skipped.size, 'object')}`];
   if (leftBehind > 0) {
@@ -31,6 +31,10 @@ export function describeLoad(
   }
   if (skipped.size > 0)
     lines.push(`${count(skipped.size, 'object')} skipped: ${[...skipped.keys()].slice(0, 10).join(', ')}`);
+  if (changed.length > 0)
+    lines.push(
+      `${count(changed.length, 'object')} not deleted, because changed after being read: ${changed.slice(0, 10).join(', ')}`,
+    );
   if (faultCount > 0) lines.push(`${count(faultCount, 'fault')}:`, ...faults.slice(0, shownFaults));
   if (faultCount > shownFaults) lines.push('the log of the run names more of them');
   return lines.join('\n');

@@ -202,6 +202,16 @@ describe('s3-load', () => {
     assert.match(second.message, /1 object skipped: in\/c\.csv/);
     assert.deepEqual([...s3.objects.keys()], ['in/c.csv']);
     s3.put('in/c.csv', '3\n');
+    let reads = 0;
+    s3.intercept = ({ method, key }) => {
+      if (method === 'GET' && key === 'in/c.csv') reads += 1;
+      if (method === 'GET' && reads > 0 && key !== 'in/c.csv') s3.put('in/c.csv', 'newer\n');
+      return false;
+    };
+    const changed = await load({ purgeFiles: 'True' });
+    assert.match(changed.message, /1 object not deleted, because changed after being read: in\/c\.csv/);
+    assert.deepEqual([...s3.objects.keys()], ['in/c.csv']);
+    s3.put('in/c.csv', '4\n');
     s3.intercept = ({ method }, response) => {
       if (method === 'DELETE') response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
       return method === 'DELETE';
@@ -209,7 +219,7 @@ describe('s3-load', () => {
     const third = await load({ purgeFiles: 'True' });
     assert.equal(third.status, 'FAILED');
     assert.match(third.message, /the rows were loaded, but not all objects were deleted: .*AccessDenied/);
-    assert.deepEqual(await scene.rows('select id from t order by id'), [[1], [2], [3]]);
+    assert.deepEqual(await scene.rows('select id from t order by id'), [[1], [2], [3], [4]]);
   });
 
   it('says what to do without a table, credentials or objects', async () => {

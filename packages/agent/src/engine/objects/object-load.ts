@@ -56,9 +56,10 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
       };
     const outcome = await fill(action, columns, files, loaded, context);
     const leftBehind = matching.length - loaded.length;
+    let changed: readonly string[] = [];
     if (load.purges) {
-      const purged = loaded.filter(({ key }) => !outcome.skipped.has(key)).map(({ key }) => key);
-      await ports.stores.remove(source.place.store, purged, limit).catch((error: Error) => {
+      const purged = loaded.filter(({ key }) => !outcome.skipped.has(key));
+      changed = await ports.stores.remove(source.place.store, purged, limit).catch((error: Error) => {
         error.message = `the rows were loaded, but not all objects were deleted: ${error.message}`;
         throw error;
       });
@@ -73,6 +74,7 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
       message: describeLoad(outcome, loaded.length, leftBehind, {
         reloads: load.reloads,
         isLimited: load.sizeLimit !== undefined,
+        changed,
       }),
     };
   } finally {

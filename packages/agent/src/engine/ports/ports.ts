@@ -150,7 +150,12 @@ export interface RunStorePort {
     reading: ObjectReading,
     limit?: AbortSignal,
   ): Promise<FetchedFile[]>;
-  remove(store: StoreAddress, keys: readonly string[], limit?: AbortSignal): Promise<void>;
+  /** Removes what still has its version. Returns the keys of the others that are there, which stay. */
+  remove(
+    store: StoreAddress,
+    objects: readonly StoredObject[],
+    limit?: AbortSignal,
+  ): Promise<readonly string[]>;
   /** @throws Error also if there is no such object */
   stat(place: StorePlace, limit?: AbortSignal): Promise<StoredObject>;
   /** Copies a file to an object or to a file of the files folder. Returns the bytes that were written. */

@@ -100,7 +100,11 @@ export interface Questions {
   'store-stat': { question: { place: StorePlace }; answer: StoredObject };
   /** The answer is the number of bytes. */
   'store-send': { question: SentFile; answer: number };
-  'store-remove': { question: { store: StoreAddress; keys: readonly string[] }; answer: undefined };
+  /** The answer has the keys of objects that changed, and stay. */
+  'store-remove': {
+    question: { store: StoreAddress; objects: readonly StoredObject[] };
+    answer: readonly string[];
+  };
   'file-find': { question: { path: string }; answer: string };
   'file-text': { question: { path: string }; answer: string };
   'file-list': { question: { folder: string; recursive: boolean }; answer: string[] | undefined };

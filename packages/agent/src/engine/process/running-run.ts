@@ -198,7 +198,7 @@ export function createRunningRun(
       fetch: (store, object, reading, limit) => askWithin(limit, 'store-fetch', { store, object, reading }),
       stat: (place, limit) => askWithin(limit, 'store-stat', { place }),
       send: (file, limit) => askWithin(limit, 'store-send', file),
-      remove: (store, keys, limit) => askWithin(limit, 'store-remove', { store, keys }),
+      remove: (store, objects, limit) => askWithin(limit, 'store-remove', { store, objects }),
     },
     enterScratch: () => ask('scratch', {}),
     createQuickJs,

@@ -248,7 +248,7 @@ function createStorePort(stores: StoreAccess = refuseStores, files: RunFiles): R
     fetch: (store, object, reading, limit = never) => answered.fetch({ store, object, reading }, limit),
     stat: (place, limit = never) => answered.stat({ place }, limit),
     send: (file, limit = never) => answered.send(file, limit),
-    remove: (store, keys, limit = never) => answered.remove({ store, keys }, limit),
+    remove: (store, objects, limit = never) => answered.remove({ store, objects }, limit),
   };
 }
 

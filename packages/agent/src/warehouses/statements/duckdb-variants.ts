@@ -7,9 +7,12 @@ import {
   findVariantUses,
   isTextType,
   isVariantType,
+  lexicalRules,
   listTypeQuestions,
   readNodes,
+  SqlError,
   type TypeQuestion,
+  tokenize,
   type VariantUse,
   writeLandingRows,
   writeUses,
@@ -30,7 +33,10 @@ export function namesVariants(sql: string): boolean {
  * @throws SqlError for a use that has no place in the statement
  */
 export async function convertVariants(connection: DuckDBConnection, sql: string): Promise<string> {
-  if (sql.length > longest) return sql;
+  if (sql.length > longest) {
+    refuseLongQuery(sql);
+    return sql;
+  }
   const statement = readNodes(sql);
   if (statement === undefined) return sql;
   const uses: VariantUse[] = [];
@@ -52,6 +58,16 @@ export async function convertVariants(connection: DuckDBConnection, sql: string)
   const { from, to } = only.span;
   const converted = writeUses(sql, uses);
   return writeLandingRows(converted, { from, to: to + converted.length - sql.length }, only.isText);
+}
+
+/** Rows that a statement itself lists are not converted in any case. @throws SqlError */
+function refuseLongQuery(sql: string): void {
+  if (
+    tokenize(sql, lexicalRules.duckdb).tokens.some(({ kind, value }) => kind === 'word' && value === 'SELECT')
+  )
+    throw new SqlError(
+      `the statement may have a VARIANT, and more than ${longest} characters, which is the limit for one with a SELECT: divide it, or put its rows in a table before`,
+    );
 }
 
 /** Undefined: DuckDB describes no such plan, or the question has an error that the statement has not. */
