@@ -3,8 +3,9 @@ import { createHmac } from 'node:crypto';
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
 import { createAzureTokens } from './azure-token.ts';
+import { encodeKey } from './encode-key.ts';
+import { checkListed } from './listed-objects.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
-import { encodeRfc3986 } from './sigv4.ts';
 import {
   createStoreCalls,
   type StoreCall,
@@ -42,7 +43,7 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
   const authorize = createAuthorization({ address, credentials, exchange, time });
 
   function locate(key: string, query: Readonly<Record<string, string>> = {}): URL {
-    const path = key === '' ? '' : `/${key.split('/').map(encodeRfc3986).join('/')}`;
+    const path = key === '' ? '' : `/${encodeKey(key)}`;
     const url = new URL(`${base}/${container}${path}`);
     for (const [member, value] of Object.entries(query)) url.searchParams.set(member, value);
     return url;
@@ -254,12 +255,7 @@ function readPage(xml: string, prefix: string, name: string): { objects: StoredO
       version: readElement(entry, 'Etag') ?? '',
     };
   });
-  const odd = objects.find(({ key, size }) => !key.startsWith(prefix) || !Number.isSafeInteger(size));
-  if (odd !== undefined)
-    throw new PermanentFault(
-      `${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`,
-    );
-  return { objects, next: readElement(xml, 'NextMarker') ?? '' };
+  return { objects: checkListed(objects, prefix, name), next: readElement(xml, 'NextMarker') ?? '' };
 }
 
 function requireFrom({ status, headers, body }: StreamedResponse, from: number, name: string) {

@@ -1,8 +1,10 @@
 /** Amazon S3, and servers with its interface, such as MinIO, Ceph and Google Storage. */
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
+import { encodeKey } from './encode-key.ts';
+import { checkListed } from './listed-objects.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
-import { type AccessKey, encodeRfc3986, signRequest } from './sigv4.ts';
+import { type AccessKey, signRequest } from './sigv4.ts';
 import {
   createStoreCalls,
   type StoreCall,
@@ -32,7 +34,7 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
 
   function locate(key: string, query: Readonly<Record<string, string>> = {}): URL {
     const { bucket, kind, endpoint } = address;
-    const path = key.split('/').map(encodeRfc3986).join('/');
+    const path = encodeKey(key);
     const vendor = kind === 'gcs' ? 'storage.googleapis.com' : `s3.${region}.amazonaws.com`;
     const inPath = kind === 'gcs' || (address.pathStyle ?? (endpoint !== undefined || bucket.includes('.')));
     const base = new URL(endpoint ?? `https://${vendor}`);
@@ -158,7 +160,7 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
       await send(() => ({ method: 'DELETE', url: locate(key), headers: [] }), signal);
     },
     async copy(from, to, signal) {
-      const source = `/${address.bucket}/${from.split('/').map(encodeRfc3986).join('/')}`;
+      const source = `/${address.bucket}/${encodeKey(from)}`;
       const answer = await send(
         () => ({ method: 'PUT', url: locate(to), headers: [['x-amz-copy-source', source]] }),
         signal,
@@ -209,15 +211,10 @@ function readPage(
       version: readElement(entry, 'ETag') ?? '',
     };
   });
-  const odd = objects.find(({ key, size }) => !key.startsWith(prefix) || !Number.isSafeInteger(size));
-  if (odd !== undefined)
-    throw new PermanentFault(
-      `${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`,
-    );
   const next = readElement(xml, 'NextContinuationToken');
   if (isTruncated && (next ?? '') === '')
     throw new ConnectorError(`${name} said that its list goes on, and not how`);
-  return { objects, next: isTruncated ? next : undefined };
+  return { objects: checkListed(objects, prefix, name), next: isTruncated ? next : undefined };
 }
 
 /** As of a form: `+` is a space. */

@@ -81,6 +81,14 @@ function refuseExtreme({ name = '', return_type }: PlanNode): void {
     );
 }
 
+/** Reading of all nodes for all uses of a statement: nothing else goes on meanwhile. */
+const mostComparisons = 4_000_000;
+/** Places that are compared with the uses of a statement that groups. */
+const mostRepeats = 2_000_000;
+
+const countNodes = (nodes: readonly Node[]): number =>
+  nodes.reduce((sum, node) => sum + 1 + (node.kind === 'group' ? countNodes(node.nodes) : 0), 0);
+
 const advice = 'cast it where it is used, as in value::varchar';
 
 /**
@@ -93,10 +101,18 @@ export function findVariantUses(
   plan: unknown,
 ): VariantUse[] {
   const uses: VariantUse[] = [];
+  const frame = createNodesFrame(statement);
+  let left = mostComparisons;
+  const size = countNodes(statement.nodes);
   for (const use of listCasts(plan)) {
     const wrap = judgeCast(use);
     if (wrap === undefined || isOwnCast(use)) continue;
-    const found = locate(statement, question, use, wrap);
+    left -= size;
+    if (left < 0)
+      throw new SqlError(
+        `semi-structured values are used as other types in too many places of a statement of this length: ${advice}, or divide the statement`,
+      );
+    const found = locate(statement, question, use, wrap, frame);
     if (found === 'explicit') continue;
     if (found === undefined)
       throw new SqlError(
@@ -106,9 +122,6 @@ export function findVariantUses(
   }
   return uses.length === 0 ? uses : repeatUses(statement, uses);
 }
-
-/** Reading of all nodes for all uses of a statement: nothing else goes on meanwhile. */
-const mostComparisons = 2_000_000;
 
 /** With the same expressions elsewhere: DuckDB's plan has one that is grouped by only once. */
 function repeatUses({ sql, nodes }: StatementNodes, uses: readonly VariantUse[]): VariantUse[] {
@@ -123,7 +136,7 @@ function repeatUses({ sql, nodes }: StatementNodes, uses: readonly VariantUse[])
     known.set(describeUse(sql, place, end), use.wrap);
     lengths.add(end - place.at);
   }
-  if (places.length * lengths.size > mostComparisons) return [...uses];
+  if (places.length * lengths.size > mostRepeats) return [...uses];
   const repeated = places.flatMap((place) =>
     [...lengths].flatMap((length) => {
       const [first, last] = [place.siblings[place.at], place.siblings[place.at + length]];
@@ -181,9 +194,9 @@ function locate(
   question: TypeQuestion,
   { node, parent }: CastUse,
   wrap: Wrap,
+  frame: Frame,
 ): VariantUse | 'explicit' | undefined {
   const position = mapPosition(question, node.query_location);
-  const frame = createNodesFrame(statement);
   if (position === undefined) {
     const operand = locateByParent(statement, question, node, parent, frame);
     return operand === undefined ? undefined : { ...operand, wrap };
