@@ -36,6 +36,13 @@ describe('uses of VARIANTs', () => {
     assert.equal(new Set(find().map(({ from }) => from)).size, 500);
   });
 
+  it('are those of a column in parentheses too', async () => {
+    assert.equal(
+      await convertVariants(connection, 'select (v)::varchar, cast((v) as varchar), (i)::varchar, v from t'),
+      "select (json_extract_string(v, '$'))::varchar, cast((json_extract_string(v, '$')) as varchar), (i)::varchar, v from t",
+    );
+  });
+
   it('are refused if they are too many', async () => {
     const find = await planComparisons(3_000);
     assert.throws(find, (error) => error instanceof SqlError && /in too many places/.test(error.message));

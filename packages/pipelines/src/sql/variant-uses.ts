@@ -245,7 +245,13 @@ function convertExplicit(
     : [];
   let start = at - 1;
   while (isSymbol(siblings[start - 1], '.') && isName(siblings[start - 2])) start -= 2;
-  const column = isSymbol(siblings[at], '::') ? siblings.slice(start, at) : inner;
+  let column: readonly Node[] = isSymbol(siblings[at], '::') ? siblings.slice(start, at) : inner;
+  // `(v)` is the column; what is in the parentheses of a call has another name.
+  for (let [only] = column; column.length === 1 && isGroup(only); [only] = column) {
+    const last = only.nodes.at(-1);
+    if (!child.alias || !isName(last) || !matchesName(last.text, child.alias)) break;
+    column = only.nodes;
+  }
   const [first, last] = [column[0], column.at(-1)];
   if (first === undefined || !isName(last) || !column.every((node) => isName(node) || isSymbol(node, '.')))
     return 'explicit';
