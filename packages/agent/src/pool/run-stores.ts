@@ -34,6 +34,10 @@ export interface RunStores {
 
 /** Objects of one list. */
 const listLimit = 100_000;
+/** Answers of one list. Stores put from 1,000 to 5,000 objects into each. */
+const pageLimit = 10_000;
+/** Bytes of the names and versions of one list, which the agent keeps in its memory. */
+const listBytes = 128 * 1_048_576;
 /** Stores that one run has open. */
 const openLimit = 50;
 
@@ -116,8 +120,16 @@ export function createRunStores(
     list: ({ place, limit = listLimit }, interrupt) =>
       within(place.store, interrupt, async (store, signal) => {
         const found: Questions['store-list']['answer'] = [];
+        let pages = 0;
+        let bytes = 0;
         for await (const page of store.list(place.key, signal)) {
           found.push(...page);
+          pages += 1;
+          for (const { key, version } of page) bytes += Buffer.byteLength(key) + Buffer.byteLength(version);
+          if (pages > pageLimit || bytes > listBytes)
+            throw new PermanentFault(
+              `the list of what begins with "${place.key}" has more than ${pages > pageLimit ? `${pageLimit} pages` : `${listBytes / 1_048_576} MiB of names`}: name a longer prefix, or check "endpoint"`,
+            );
           if (found.length > limit)
             throw new Error(`more than ${limit} objects begin with "${place.key}": name a longer prefix`);
         }

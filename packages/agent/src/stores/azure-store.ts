@@ -3,7 +3,9 @@ import { createHmac } from 'node:crypto';
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
 import { createAzureTokens } from './azure-token.ts';
-import { encodeKey, type ObjectStore, type StoredObject } from './object-store.ts';
+import { encodeKey } from './encode-key.ts';
+import { checkListed } from './listed-objects.ts';
+import type { ObjectStore, StoredObject } from './object-store.ts';
 import {
   createStoreCalls,
   type StoreCall,
@@ -261,12 +263,7 @@ function readPage(xml: string, prefix: string, name: string): { objects: StoredO
       version: readElement(entry, 'Etag') ?? '',
     };
   });
-  const odd = objects.find(({ key, size }) => !key.startsWith(prefix) || !Number.isSafeInteger(size));
-  if (odd !== undefined)
-    throw new PermanentFault(
-      `${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`,
-    );
-  return { objects, next: readElement(xml, 'NextMarker') ?? '' };
+  return { objects: checkListed(objects, prefix, name), next: readElement(xml, 'NextMarker') ?? '' };
 }
 
 function requireFrom({ status, headers, body }: StreamedResponse, from: number, name: string) {

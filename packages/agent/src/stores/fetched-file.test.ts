@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { type FetchOptions, fetchObject } from './fetched-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-fetch-'));
@@ -42,11 +43,41 @@ test('a full disk is said in words', async () => {
 });
 
 test('a file that is too large leaves nothing', async () => {
+  const packed = gzipSync(Buffer.alloc(size, chunk));
+  const store: FetchOptions['store'] = {
+    read: async (_key, _range, _signal, use) =>
+      use(
+        (async function* () {
+          yield packed;
+        })(),
+      ),
+  };
+  const object = { ...options.object, size: packed.byteLength };
   const bounds = { fileBytes: size - 1 };
-  await assert.rejects(fetchObject({ ...options, bounds }), /"a\.csv": it has more than 6 MiB/);
+  await assert.rejects(
+    fetchObject({ ...options, store, object, bounds }),
+    /"a\.csv": it has more than 6 MiB/,
+  );
   assert.deepEqual(readdirSync(folder), []);
   const [file] = await fetchObject(options);
   assert.equal(file?.bytes, size);
+});
+
+test('an archive that the store says to be too large is not fetched', async () => {
+  let read = 0;
+  const store: FetchOptions['store'] = {
+    read: async () => {
+      read += 1;
+      throw new Error('it was read');
+    },
+  };
+  const object = { ...options.object, size: Number.MAX_SAFE_INTEGER };
+  const reading = { ...options.reading, compression: 'zip' } as const;
+  await assert.rejects(
+    fetchObject({ ...options, store, object, reading }),
+    /"a\.csv" has 9007199254740991 bytes; the limit of one file is 6553600: divide it/,
+  );
+  assert.equal(read, 0);
 });
 
 test('a fetch that is aborted ends, and leaves nothing', async () => {

@@ -28,7 +28,12 @@ export interface FetchOptions {
 
 /** @throws as the store, or PermanentFault about the object, or an error of the disk in words */
 export async function fetchObject(options: FetchOptions): Promise<FetchedFile[]> {
-  const { object, removeFile } = options;
+  const { object, removeFile, bounds } = options;
+  // An archive is whole on the disk before it is unpacked, and a body that breaks off goes on up to this size.
+  if (object.size > bounds.fileBytes)
+    throw new PermanentFault(
+      `"${object.key}" has ${object.size} bytes; the limit of one file is ${bounds.fileBytes}: divide it`,
+    );
   const made: string[] = [];
   const createFile = async () => {
     const path = await options.createFile();

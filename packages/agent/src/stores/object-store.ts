@@ -5,9 +5,6 @@
  * - **version**: what changes when the content of an object changes, such as an entity tag.
  */
 
-import { PermanentFault } from '@headgate/pipelines';
-import { encodeRfc3986 } from './sigv4.ts';
-
 export interface StoredObject {
   key: string;
   /** In bytes. */
@@ -57,20 +54,4 @@ export interface ObjectStore {
   copy(from: string, to: string, signal: AbortSignal): Promise<void>;
   /** Closes the connections that are kept open. */
   close(): void;
-}
-
-/**
- * The key as the path of a URL. A part `.` or `..` has no form there: a URL leaves it out, and would name another
- * object,
- * or one of another bucket.
- *
- * @throws PermanentFault
- */
-export function encodeKey(key: string): string {
-  const parts = key.split('/');
-  if (parts.some((part) => part === '.' || part === '..'))
-    throw new PermanentFault(
-      `the object ${JSON.stringify(key.slice(0, 200))} has a part "." or ".." in its name, which no request can name: rename it, or leave it out by "pattern"`,
-    );
-  return parts.map(encodeRfc3986).join('/');
 }

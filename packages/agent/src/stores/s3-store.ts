@@ -1,7 +1,9 @@
 /** Amazon S3, and servers with its interface, such as MinIO, Ceph and Google Storage. */
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
-import { encodeKey, type ObjectStore, type StoredObject } from './object-store.ts';
+import { encodeKey } from './encode-key.ts';
+import { checkListed } from './listed-objects.ts';
+import type { ObjectStore, StoredObject } from './object-store.ts';
 import { type AccessKey, signRequest } from './sigv4.ts';
 import {
   createStoreCalls,
@@ -209,15 +211,10 @@ function readPage(
       version: readElement(entry, 'ETag') ?? '',
     };
   });
-  const odd = objects.find(({ key, size }) => !key.startsWith(prefix) || !Number.isSafeInteger(size));
-  if (odd !== undefined)
-    throw new PermanentFault(
-      `${name} listed ${JSON.stringify(odd.key.slice(0, 200))}, which was not asked for`,
-    );
   const next = readElement(xml, 'NextContinuationToken');
   if (isTruncated && (next ?? '') === '')
     throw new ConnectorError(`${name} said that its list goes on, and not how`);
-  return { objects, next: isTruncated ? next : undefined };
+  return { objects: checkListed(objects, prefix, name), next: isTruncated ? next : undefined };
 }
 
 /** As of a form: `+` is a space. */

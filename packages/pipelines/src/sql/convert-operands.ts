@@ -156,14 +156,20 @@ function listTighter(node: Node | undefined, orEqual: boolean): readonly string[
   return orEqual ? [...tighter, ...(isSum ? sums : products)] : tighter;
 }
 
-/** Where the innermost CASE around `at` begins, as what reads an operand would pass `at` by. */
+/**
+ * Where the innermost CASE around `at` begins, as what reads an operand would pass `at` by; else what the last comma
+ * before it separates.
+ */
 function findBranch(nodes: readonly Node[], at: number): number {
   const begun: number[] = [];
-  for (const [index, node] of nodes.slice(0, at).entries()) {
+  let from = at;
+  while (from > 0 && !isSymbol(nodes[from - 1], ',')) from -= 1;
+  for (let index = from; index < at; index += 1) {
+    const node = nodes[index];
     if (isWord(node, 'CASE')) begun.push(index + 1);
     else if (isWord(node, 'END')) begun.pop();
   }
-  return begun.at(-1) ?? 0;
+  return begun.at(-1) ?? from;
 }
 
 /** What the operator at `at` takes on its left: `a - b * c` of `a - b * c + d`. */

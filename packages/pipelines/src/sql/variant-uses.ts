@@ -81,6 +81,14 @@ function refuseExtreme({ name = '', return_type }: PlanNode): void {
     );
 }
 
+/** Reading of all nodes for all uses of a statement: nothing else goes on meanwhile. */
+const mostComparisons = 4_000_000;
+/** Places that are compared with the uses of a statement that groups. */
+const mostRepeats = 2_000_000;
+
+const countNodes = (nodes: readonly Node[]): number =>
+  nodes.reduce((sum, node) => sum + 1 + (node.kind === 'group' ? countNodes(node.nodes) : 0), 0);
+
 const advice = 'cast it where it is used, as in value::varchar';
 
 /**
@@ -93,16 +101,17 @@ export function findVariantUses(
   plan: unknown,
 ): VariantUse[] {
   const uses: VariantUse[] = [];
-  const casts = listCasts(plan).filter((use) => judgeCast(use) !== undefined && !isOwnCast(use));
-  if (casts.length === 0) return uses;
   const frame = createNodesFrame(statement);
-  if (casts.length * [...listPlaces(statement.nodes)].length > mostReads)
-    throw new SqlError(
-      `the statement uses semi-structured values as other types in ${casts.length} places, which is too many for its length: ${advice}, or divide it`,
-    );
-  for (const use of casts) {
+  let left = mostComparisons;
+  const size = countNodes(statement.nodes);
+  for (const use of listCasts(plan)) {
     const wrap = judgeCast(use);
-    if (wrap === undefined) continue;
+    if (wrap === undefined || isOwnCast(use)) continue;
+    left -= size;
+    if (left < 0)
+      throw new SqlError(
+        `semi-structured values are used as other types in too many places of a statement of this length: ${advice}, or divide the statement`,
+      );
     const found = locate(statement, question, use, wrap, frame);
     if (found === 'explicit') continue;
     if (found === undefined)
@@ -113,13 +122,6 @@ export function findVariantUses(
   }
   return uses.length === 0 ? uses : repeatUses(statement, uses);
 }
-
-/**
- * Nodes that are read for all uses of a statement, each of which looks for its place: nothing else goes on meanwhile.
- */
-const mostReads = 30_000_000;
-/** The same for expressions that are repeated, whose texts are compared. */
-const mostComparisons = 2_000_000;
 
 /** With the same expressions elsewhere: DuckDB's plan has one that is grouped by only once. */
 function repeatUses({ sql, nodes }: StatementNodes, uses: readonly VariantUse[]): VariantUse[] {
@@ -134,7 +136,10 @@ function repeatUses({ sql, nodes }: StatementNodes, uses: readonly VariantUse[])
     known.set(describeUse(sql, place, end), use.wrap);
     lengths.add(end - place.at);
   }
-  if (places.length * lengths.size > mostComparisons) return [...uses];
+  if (places.length * lengths.size > mostRepeats)
+    throw new SqlError(
+      `semi-structured values are used as other types in too many ways of a statement with GROUP BY of this length: ${advice}, or divide the statement`,
+    );
   const repeated = places.flatMap((place) =>
     [...lengths].flatMap((length) => {
       const [first, last] = [place.siblings[place.at], place.siblings[place.at + length]];
@@ -243,7 +248,13 @@ function convertExplicit(
     : [];
   let start = at - 1;
   while (isSymbol(siblings[start - 1], '.') && isName(siblings[start - 2])) start -= 2;
-  const column = isSymbol(siblings[at], '::') ? siblings.slice(start, at) : inner;
+  let column: readonly Node[] = isSymbol(siblings[at], '::') ? siblings.slice(start, at) : inner;
+  // `(v)` is the column; what is in the parentheses of a call has another name.
+  for (let [only] = column; column.length === 1 && isGroup(only); [only] = column) {
+    const last = only.nodes.at(-1);
+    if (!child.alias || !isName(last) || !matchesName(last.text, child.alias)) break;
+    column = only.nodes;
+  }
   const [first, last] = [column[0], column.at(-1)];
   if (first === undefined || !isName(last) || !column.every((node) => isName(node) || isSymbol(node, '.')))
     return 'explicit';

@@ -174,7 +174,7 @@ describe('formats of s3-load', () => {
     scene.dispose();
     await open({ totalBytes: 1_000 });
     await scene.rows('create table t (id integer)');
-    s3.put('bomb', '12345678\n'.repeat(1_000));
+    s3.put('bomb', gzipSync('12345678\n'.repeat(1_000)));
     assert.match(
       (await load({})).message,
       /more than 0 MiB when it is unpacked, which is the limit of one file/,

@@ -132,7 +132,8 @@ export class PostgresSession {
       query.on('end', (result: QueryResult) =>
         resolve({
           columns: columns ?? listColumns(result?.fields ?? []),
-          rowCount: rows > 0 ? rows : (result?.rowCount ?? 0),
+          // A hostile server may say what is no count.
+          rowCount: rows > 0 ? rows : Math.min(result?.rowCount ?? 0, Number.MAX_SAFE_INTEGER),
         }),
       );
       query.on('error', (failure: Error) => {

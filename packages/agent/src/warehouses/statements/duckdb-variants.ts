@@ -21,6 +21,8 @@ import { quoteText } from './duckdb-names.ts';
 
 /** Characters of SQL. The plan of more would hold up all others. */
 const longest = 300_000;
+/** Characters of all queries of a statement. Those of a MERGE repeat its tables. */
+const mostAsked = 3_000_000;
 
 /** Whether the SQL itself has a VARIANT, whatever the tables have. */
 export function namesVariants(sql: string): boolean {
@@ -41,7 +43,12 @@ export async function convertVariants(connection: DuckDBConnection, sql: string)
   if (statement === undefined) return sql;
   const uses: VariantUse[] = [];
   const rows: { span: { from: number; to: number }; isText: boolean[] }[] = [];
-  for (const question of listTypeQuestions(statement)) {
+  const questions = listTypeQuestions(statement);
+  if (questions.reduce((sum, question) => sum + question.sql.length, 0) > mostAsked)
+    throw new SqlError(
+      'the statement has too many parts whose types must be known: divide it, or put its source into a table before',
+    );
+  for (const question of questions) {
     const plan = await readPlan(connection, question.sql);
     if (plan !== undefined) uses.push(...findVariantUses(statement, question, plan));
     const landing = await findLanding(connection, question);

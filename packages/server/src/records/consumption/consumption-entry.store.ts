@@ -13,6 +13,12 @@ export const insertIntoConsumptionEntry = `
 /** SQL: the first moment of the day of a time, in UTC. */
 export const dayOf = (time: string) => `date_trunc('day', ${time}::timestamptz, 'UTC')`;
 
+/**
+ * SQL: a sum of counts that agents report, which may be those of a hostile server. The largest number is that which
+ * JSON can have: a larger one would stop the end of the run, and the counting for all accounts.
+ */
+export const boundSum = (sum: string) => `least(${sum}, ${Number.MAX_SAFE_INTEGER})`;
+
 // A key of an index has at most 2,704 bytes. Names of agents and directories may be longer.
 const mostBytes = 1_200;
 /** SQL: a name that fits into the key of the table `consumption`. */

@@ -8,6 +8,7 @@ import { recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { monthOf, notePassedBudgets } from '../budgets/index.ts';
+import { boundSum } from './consumption-entry.store.ts';
 import type { Prices } from './prices.ts';
 
 export interface CountingServices {
@@ -46,8 +47,8 @@ const holdCounting = statement(
 );
 
 const sums = ['runs', 'milliseconds', 'row_count', 'byte_count', 'input_tokens', 'output_tokens'] as const;
-const sumAll = sums.map((name) => `sum(${name})`).join(', ');
-const addAll = [...sums, 'credits'].map((name) => `${name} = c.${name} + excluded.${name}`).join(', ');
+const sumAll = sums.map((name) => boundSum(`sum(${name})`)).join(', ');
+const addAll = sums.map((name) => `${name} = ${boundSum(`c.${name} + excluded.${name}`)}`).join(', ');
 const key = 'account_id, day, project_id, environment_name, pipeline_name, kind';
 
 const moveEntries = statement(
@@ -78,7 +79,7 @@ const moveEntries = statement(
   ), added as (
     insert into consumption as c (${key}, ${sums.join(', ')}, credits)
     select ${key}, ${sumAll}, sum(credits) from priced group by ${key}
-    on conflict on constraint consumption_key do update set ${addAll}
+    on conflict on constraint consumption_key do update set ${addAll}, credits = c.credits + excluded.credits
   ), users as (
     insert into consumption_user (account_id, day, user_name)
     select distinct account_id, day, user_name from priced where user_name is not null

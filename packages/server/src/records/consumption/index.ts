@@ -5,6 +5,7 @@ import { type CountingServices, createCountingJob } from './counting.ts';
 
 export {
   boundName,
+  boundSum,
   dayOf,
   insertIntoConsumptionEntry,
   recordProjectUsage,

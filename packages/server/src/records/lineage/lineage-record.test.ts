@@ -22,6 +22,14 @@ test('steps that add nothing cost nothing, however much is known of the dataset'
   assert.equal(output.rowCount, 2_000);
 });
 
+test('a sum of giant counts is the largest number', () => {
+  const step = {
+    ...createStep(0),
+    outputs: [{ kind: 'warehouse' as const, name: 't', rowCount: Number.MAX_SAFE_INTEGER }],
+  };
+  assert.equal(mergeSteps(Array(2_000).fill(step)).outputs[0]?.rowCount, Number.MAX_SAFE_INTEGER);
+});
+
 test('fields are merged once, and a dataset that is made again forgets what was written before', () => {
   const column = (field: string) => ({
     name: 'a',

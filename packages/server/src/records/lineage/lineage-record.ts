@@ -114,7 +114,11 @@ function addOutput(
   }
   addFields(written.decidedBy, output.decidedBy ?? [], inputs);
   const counts = [before?.rowCount, rowCount].filter((count) => count !== undefined);
-  if (counts.length > 0) written.rowCount = counts.reduce((sum, count) => sum + count, 0);
+  if (counts.length > 0)
+    written.rowCount = Math.min(
+      counts.reduce((sum, count) => sum + count, 0),
+      Number.MAX_SAFE_INTEGER,
+    );
   if (finishedAt !== undefined) written.writtenAt = finishedAt;
   outputs.delete(key);
   outputs.set(key, written);

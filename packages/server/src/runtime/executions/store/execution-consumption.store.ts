@@ -4,7 +4,12 @@
  */
 import { statement } from '../../../kernel/database/database.ts';
 import type { WorkEnd, WorkMoment } from '../../../kernel/work/work.ts';
-import { boundName, dayOf, insertIntoConsumptionEntry } from '../../../records/consumption/index.ts';
+import {
+  boundName,
+  boundSum,
+  dayOf,
+  insertIntoConsumptionEntry,
+} from '../../../records/consumption/index.ts';
 
 /** SQL: when a step ended. One that an end of the run interrupts did so at the latest when its agent fell silent. */
 const endOfStep = 'least(coalesce(s.finished_at, x.silent_since, $now), $now::timestamptz)';
@@ -50,7 +55,7 @@ const recordUsage = statement(
   )
   ${insertIntoConsumptionEntry}
   select $account_id, u.day, x.project_id, x.project_name, x.environment_name, ${boundName('u.pipeline_name')}, u.kind, sum(u.runs),
-    round(sum(u.milliseconds)), sum(u.row_count), sum(u.byte_count), 0, 0, ${boundName('x.user_name')}
+    ${boundSum('round(sum(u.milliseconds))')}, ${boundSum('sum(u.row_count)')}, ${boundSum('sum(u.byte_count)')}, 0, 0, ${boundName('x.user_name')}
   from used u join ended x on x.execution_id = u.execution_id
   group by x.execution_id, x.project_id, x.project_name, x.environment_name, x.user_name, u.day, u.pipeline_name, u.kind`,
 );

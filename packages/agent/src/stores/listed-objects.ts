@@ -1,0 +1,30 @@
+/** Judges what a store lists: a server may answer anything, and the agent keeps the list in its memory. */
+import { PermanentFault } from '@headgate/pipelines';
+import type { StoredObject } from './object-store.ts';
+
+/** Bytes of a name. S3 and Google Storage have 1,024 bytes, Azure 1,024 characters. */
+const keyLimit = 4_096;
+/** Bytes of what tells the versions of an object apart. */
+const versionLimit = 1_024;
+
+/** @throws PermanentFault if the store lists what was not asked for, or what no store has */
+export function checkListed(objects: readonly StoredObject[], prefix: string, name: string): StoredObject[] {
+  for (const { key, size, version } of objects) {
+    const isRight =
+      key.startsWith(prefix) && Number.isSafeInteger(size) && size >= 0 && isText(key) && isText(version);
+    const fault = isRight ? undefined : 'which was not asked for';
+    const isLong = Buffer.byteLength(key) > keyLimit || Buffer.byteLength(version) > versionLimit;
+    const refusal = fault ?? (isLong ? 'whose name or version is longer than those of stores' : undefined);
+    if (refusal !== undefined)
+      throw new PermanentFault(
+        `${name} listed ${JSON.stringify(key.slice(0, 200))}, ${refusal}: rename the object, or check "endpoint"`,
+      );
+  }
+  return objects.map((object) => ({ ...object, key: copy(object.key), version: copy(object.version) }));
+}
+
+/** No PostgreSQL and no address has other characters. */
+const isText = (text: string) => text.isWellFormed() && !text.includes('\0');
+
+/** A part of a text keeps the whole text in memory, which is a page of the list. */
+const copy = (text: string) => Buffer.from(text).toString();
