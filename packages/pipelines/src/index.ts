@@ -250,15 +250,6 @@ export {
   tokenize,
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
-export { listTypeQuestions, readNodes, type TypeQuestion } from './sql/variant-questions.ts';
-export {
-  findVariantUses,
-  isTextType,
-  isVariantType,
-  type VariantUse,
-  writeLandingRows,
-  writeUses,
-} from './sql/variant-uses.ts';
 export type { ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
 export {
   createLoadedObjects,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { findVariantUses, listTypeQuestions, readNodes, SqlError } from '@headgate/pipelines';
+import { findVariantUses, listTypeQuestions, readNodes, SqlError } from '@headgate/pipelines/user-sql';
 import { convertVariants } from './statements/duckdb-variants.ts';
 
 let instance: DuckDBInstance;

@@ -16,7 +16,7 @@ import {
   type VariantUse,
   writeLandingRows,
   writeUses,
-} from '@headgate/pipelines';
+} from '@headgate/pipelines/user-sql';
 import { quoteText } from './duckdb-names.ts';
 
 /** Characters of SQL. The plan of more would hold up all others. */
