@@ -22,12 +22,6 @@ export function createWarehouseQueryHandler(
     const { payload } = work;
     const { kill, cancel } = context;
     const { projectId, environmentName, generation, sql, maxRows, maxBytes, seconds } = payload;
-    // They would sign in as runs do, and could read the statements of runs, end their sessions and write files there.
-    if (payload.warehouse.kind === 'postgres')
-      return {
-        status: 'FAILED',
-        message: 'queries run in the embedded warehouse only: ask the database of the connection itself',
-      };
     const late = AbortSignal.timeout(seconds * 1_000);
     const { controller, release } = followSignals([kill, cancel, late]);
     try {

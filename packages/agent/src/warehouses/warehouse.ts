@@ -88,8 +88,10 @@ export interface ServerSession {
 
 export interface ServedDriver {
   /** @throws Error with a message for the user */
-  connect(target: ServedTarget): Promise<WarehouseConnection & ReadingConnection>;
-  /** Connects and closes the connection. @throws the same */
+  connect(target: ServedTarget): Promise<WarehouseConnection>;
+  /** With the credential for reading. @throws the same, also if that role may do more than read */
+  connectReading(target: ServedTarget): Promise<ReadingConnection>;
+  /** Connects, also with the credential for reading if there is one, and closes the connections. @throws the same */
   test(target: ServedTarget): Promise<{ serverVersion: string }>;
   /** Ends a session of the same login, if it is still there. Returns whether it was. @throws the same */
   endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;
