@@ -30,8 +30,8 @@ export interface ReadBounds {
   maxRows: number;
   /** Of the rows as JSON. */
   maxBytes: number;
-  /** How the SQL is read. */
-  rules: SqlRules;
+  /** How the SQL of a user is read. Absent: it is the agent's own, in the words of the warehouse. */
+  rules?: SqlRules;
 }
 
 /** The first rows of a query; `isCut`: there are more. */
