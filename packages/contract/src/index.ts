@@ -12,5 +12,5 @@ export * from './problem.ts';
 export * from './resources.list.ts';
 export { operations } from './resources.ts';
 export * from './secret-text.ts';
-export * from './warehouse-table/table-name.ts';
 export { agentSettingNames, unknownSettings } from './setting-names.ts';
+export * from './warehouse-table/table-name.ts';

@@ -10,5 +10,5 @@ export { nearestName } from './nearest-name.ts';
 export * from './secret/sealed-constants.ts';
 export * from './secret/sealed-header.ts';
 export * from './secret-text.ts';
-export * from './warehouse-table/table-name.ts';
 export { agentSettingNames, unknownSettings } from './setting-names.ts';
+export * from './warehouse-table/table-name.ts';

@@ -51,7 +51,12 @@ export async function readWarehouse(
   try {
     const place = { projectId, environmentName, generation };
     const { readWarehouseSecret: readSecret } = createSecretOptions(work, place, context, dependencies);
-    const opened = openWorkWarehouse(dependencies.warehouses, { warehouse, place, id: work.workId, readSecret });
+    const opened = openWorkWarehouse(dependencies.warehouses, {
+      warehouse,
+      place,
+      id: work.workId,
+      readSecret,
+    });
     return await run({
       defaults: opened.defaults,
       async read(sql, bounds) {

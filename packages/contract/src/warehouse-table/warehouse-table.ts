@@ -5,7 +5,16 @@ import { environmentPath } from '../environment/environment.ts';
 import { nameLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { EnvironmentName, Generation, OpaqueId, oneOf, pageOf, pageQuery, pageSizeLimit, Uuid } from '../primitives.ts';
+import {
+  EnvironmentName,
+  Generation,
+  OpaqueId,
+  oneOf,
+  pageOf,
+  pageQuery,
+  pageSizeLimit,
+  Uuid,
+} from '../primitives.ts';
 import { queryBytesLimit, querySecondsLimit } from '../warehouse-query/warehouse-query.ts';
 
 export const previewRowLimit = 200;
@@ -219,4 +228,8 @@ export const previewWarehouseTable = operation({
   events: [],
 });
 
-export const warehouseTableOperations = [listWarehouseTables, getWarehouseTable, previewWarehouseTable] as const;
+export const warehouseTableOperations = [
+  listWarehouseTables,
+  getWarehouseTable,
+  previewWarehouseTable,
+] as const;

@@ -10,7 +10,8 @@ const visible = `
   where database_name = current_database() and not internal and not temporary`;
 
 // not SQL: the name of a type
-const short = /^(?:BOOLEAN|U?(?:TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL|DATE|TIME|TIMESTAMP|TIMESTAMP_[A-Z]{1,2}|INTERVAL|UUID)\b/;
+const short =
+  /^(?:BOOLEAN|U?(?:TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL|DATE|TIME|TIMESTAMP|TIMESTAMP_[A-Z]{1,2}|INTERVAL|UUID)\b/;
 
 export const duckdbCatalog: TableCatalog = {
   list: ({ contains, offset, limit }) => `

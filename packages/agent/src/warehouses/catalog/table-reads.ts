@@ -104,9 +104,7 @@ async function previewTable(
   // The warehouse cuts them, one character late, so that long values are not sent and a cut can be seen.
   const selected = columns.map(({ name, type }) => {
     const column = quoteName(name);
-    return catalog.isLong(type)
-      ? `left(cast(${column} as varchar), ${length + 1}) as ${column}`
-      : column;
+    return catalog.isLong(type) ? `left(cast(${column} as varchar), ${length + 1}) as ${column}` : column;
   });
   const from = `${quoteName(table.schema)}.${quoteName(table.name)}`;
   const sql = `select ${selected.join(', ')} from ${from} limit ${maxRows + 1}`;

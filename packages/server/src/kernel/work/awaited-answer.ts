@@ -20,7 +20,9 @@ export interface AgentQuestion extends Omit<AgentRequest, 'accountId' | 'request
   events?(requestId: string): readonly AccountEvent[];
 }
 
-type Asking = Pick<LongCall<never>, 'scope' | 'now' | 'newId'> & { awaited: Pick<AwaitedWork<never>, 'begin'> };
+type Asking = Pick<LongCall<never>, 'scope' | 'now' | 'newId'> & {
+  awaited: Pick<AwaitedWork<never>, 'begin'>;
+};
 
 /** The first transaction: the work and its events. */
 export function beginQuestion(

@@ -1,7 +1,7 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { type WarehouseQueryServices, warehouseQueryRoutes } from './warehouse-query.routes.ts';
-import { warehouseTableRoutes } from './warehouse-table.routes.ts';
 import { createQueryOwner, createTableReadOwner } from './warehouse-query.work.ts';
+import { warehouseTableRoutes } from './warehouse-table.routes.ts';
 
 export {
   beginQuery,

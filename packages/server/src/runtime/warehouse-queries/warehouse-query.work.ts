@@ -30,10 +30,12 @@ export const createTableReadOwner = (services: WorkServices) =>
     readEnd: readEndOf('tableRead'),
   });
 
-const readEndOf = (member: 'queryResult' | 'tableRead') => (end: WorkEnd): AgentAnswer => {
-  // The schema of the agent protocol has validated the members of a report.
-  const result = ((end.result ?? {}) as WorkOutcome)[member];
-  if (end.status === 'SUCCESS' && result !== undefined)
-    return { state: 'ANSWERED', result: JSON.stringify(result), message: null };
-  return readFailure(end, { otherwise: 'the agent gave no answer', mostCharacters: 5_000 });
-};
+const readEndOf =
+  (member: 'queryResult' | 'tableRead') =>
+  (end: WorkEnd): AgentAnswer => {
+    // The schema of the agent protocol has validated the members of a report.
+    const result = ((end.result ?? {}) as WorkOutcome)[member];
+    if (end.status === 'SUCCESS' && result !== undefined)
+      return { state: 'ANSWERED', result: JSON.stringify(result), message: null };
+    return readFailure(end, { otherwise: 'the agent gave no answer', mostCharacters: 5_000 });
+  };

@@ -10,11 +10,11 @@ import {
   type TableReadResult,
   type TableReadWork,
 } from '@headgate/contract';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import type { Endpoints, LongCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { AgentAnswer } from '../../kernel/work/agent-request.ts';
 import { answerByAgent } from '../../kernel/work/awaited-answer.ts';
-import { pageOfQuery } from '../../kernel/endpoint/page.ts';
 import {
   keptHours,
   requireAgent,
@@ -31,12 +31,12 @@ export function warehouseTableRoutes({ long }: Endpoints, services: WarehouseQue
   long(listWarehouseTables, async (call) => {
     const { name } = call.query;
     if (name?.includes('\0') === true) throw problem('invalid-table-name', { name });
-    const { page, size } = call.page;
-    const read = { type: 'list' as const, offset: page * size, limit: size };
+    const { limit, offset } = computePageBounds(call.query);
+    const read = { type: 'list' as const, offset, limit };
     return readByAgent(call, services, name === undefined ? read : { ...read, contains: name }, (answer) => {
       const { tables, total } = readResult<'tables'>(answer);
       const results = tables.map((table) => ({ tableName: renderTableName(table), ...table }));
-      return { page, results, size, total };
+      return { page: call.query.page, results, size: limit, total };
     });
   });
   long(getWarehouseTable, (call) =>
@@ -90,7 +90,7 @@ const readResult = <Member extends string>({ result, message }: AgentAnswer): Re
 
 /** Throws `table-not-found`. */
 function readFound<Member extends string>({ params }: TableCall, answer: AgentAnswer): Result<Member> {
-  const result: TableReadResult = readResult(answer);
+  const result = JSON.parse(requireResult(answer.result, answer.message)) as TableReadResult;
   if (!('nearest' in result)) return result as Result<Member>;
   const { tableName: name, environmentName } = params;
   throw problem('table-not-found', { name, environmentName, nearest: result.nearest });
