@@ -1,6 +1,6 @@
 /**
- * The modules that the processes of a test run have compiled. Node.js keeps them in a folder, and a killed process leaves
- * nothing there: without those of earlier runs, each process of a short run compiles the whole server.
+ * The modules that the processes of a test run have compiled. Node.js keeps them in a folder, and a killed process
+ * leaves nothing there: without those of earlier runs, each process of a short run compiles the whole server.
  */
 import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,7 +16,8 @@ export interface CompileCache {
 }
 
 /**
- * @param path the folder of this run. Agents of installations run as another user, and keep what they compile there too.
+ * @param path the folder of this run. Agents of installations run as another user, and keep what they compile there
+ * too.
  * @param lasting what this user has compiled in other runs; undefined: nothing is kept
  */
 export function openCompileCache(

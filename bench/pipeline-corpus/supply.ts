@@ -194,6 +194,13 @@ function readColumn(message: string): Column | undefined {
     /(?:Table|Values list) "([^"]+)" does not have a column (?:named|with name) "([^"]+)"/.exec(message) ??
     [];
   if (name !== undefined && table !== undefined) return { name, table };
+  // The aggregate of a subquery takes a column of the query around it where its own table has none of this name.
+  const around = /cannot contain aggregates![\s\S]{0,500}?(?:MAX|MIN)\("?([\w $]{1,200}?)"?\)/i.exec(
+    message,
+  )?.[1];
+  if (around !== undefined) return { name: around };
+  const defined = /Column "([^"]+)" referenced that exists in the SELECT clause/.exec(message)?.[1];
+  if (defined !== undefined) return { name: defined };
   const missing = /has no column "?([\w $]+?)"?(?:[:,;.]|$)/m.exec(message)?.[1];
   return missing === undefined ? undefined : { name: missing };
 }

@@ -1,6 +1,6 @@
 /**
- * The columns of the tables of an environment. All changes of the embedded warehouse go through this agent, so that what
- * was read there holds until a statement that may change them. Of others it is read for each step.
+ * The columns of the tables of an environment. All changes of the embedded warehouse go through this agent, so that
+ * what was read there holds until a statement that may change them. Of others it is read for each step.
  */
 import type { FieldType } from '@headgate/pipelines/lineage';
 import { readFirstWord } from '../warehouses/statements/sql-words.ts';

@@ -1,7 +1,7 @@
 /**
- * Analyzes SQL in a thread of its own, one step after the other. Runs take turns. Hostile SQL can break the parser or hold it up: the
- * thread is then replaced, and the step has no lineage by columns. The thread ends when it has had nothing to do for
- * a while. ADR 0090.
+ * Analyzes SQL in a thread of its own, one step after the other. Runs take turns. Hostile SQL can break the parser or
+ * hold it up: the thread is then replaced, and the step has no lineage by columns. The thread ends when it has had
+ * nothing to do for a while. ADR 0090.
  */
 import { Worker } from 'node:worker_threads';
 import type { AnalysisAnswer, AnalysisRequest, FromThread } from './lineage-messages.ts';

@@ -1,4 +1,6 @@
-/** A process that runs a statement of an hour, to be killed. Its argument is the folder of its records and the target. */
+/**
+ * A process that runs a statement of an hour, to be killed. Its argument is the folder of its records and the target.
+ */
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { createSessionRecords } from './left-sessions.ts';

@@ -1,4 +1,6 @@
-/** A server that is not PostgreSQL, or a hostile one, and values that are too large, cost a session and nothing else. */
+/**
+ * A server that is not PostgreSQL, or a hostile one, and values that are too large, cost a session and nothing else.
+ */
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';

@@ -95,7 +95,8 @@
  *     that work gives the code once more as long as the work is held. Tokens go to the agent's vault only.
  *   - `warehouse.connection` of claimed work is the connection of its environment, with the overrides in place. Secrets
  *     in it are names of secret references, which the instance reads like those of a run. A `connection-test` signs
- *     in by such a connection, and completes with `connectionTest`. It refuses a database of the cluster that hello names.
+ *     in by such a connection, and completes with `connectionTest`. It refuses a database of the cluster that hello
+ *     names.
  *   - A run or test that uses an OAuth configuration asks the server for it by name. The instance that could
  *     not get a token reports why, and the configuration shows it.
  *   - `generation` of claimed work names the data of its environment: one that was deleted and created again has

@@ -1,8 +1,8 @@
 /**
  * What a step read and wrote, as the agent found it in the SQL that ran or in the components of a transformation.
  *
- * - **dataset**: a table or view of the warehouse, a file, an object of a store, or an endpoint of an API. Its name is stable: the same place
- *   has the same name in every step, run and project of an environment.
+ * - **dataset**: a table or view of the warehouse, a file, an object of a store, or an endpoint of an API. Its name is
+ *   stable: the same place has the same name in every step, run and project of an environment.
  * - **derived column**: a column of an output with the fields of the inputs that its values come from.
  * - **deciding field**: a field that no value comes from; it decides which rows are written (a filter, a join, a
  *   group).

@@ -20,6 +20,12 @@ export type QualityGate = (typeof qualityGates)[number];
 export const qualityRulesLimit = 100;
 export const qualityRulesCharacters = 16_384;
 const wordOfRule = Type.String({ maxLength: 500 });
+const RuleParameter = Type.Union([
+  Type.Integer(),
+  Type.Boolean(),
+  wordOfRule,
+  Type.Array(wordOfRule, { maxItems: 200 }),
+]);
 
 export const QualityRule = named(
   'QualityRule',
@@ -30,11 +36,13 @@ export const QualityRule = named(
       oneOf(['error', 'warn', 'info'], { description: 'By default the level of the rule' }),
     ),
     config: Type.Optional(
-      Type.Record(
-        Type.String({ maxLength: 64 }),
-        Type.Union([Type.Integer(), Type.Boolean(), wordOfRule, Type.Array(wordOfRule, { maxItems: 200 })]),
-        { maxProperties: 20, description: 'The parameters of the rule' },
-      ),
+      Type.Unsafe<Record<string, Static<typeof RuleParameter>>>({
+        type: 'object',
+        propertyNames: { type: 'string', maxLength: 64 },
+        additionalProperties: RuleParameter,
+        maxProperties: 20,
+        description: 'The parameters of the rule',
+      }),
     ),
     expression: Type.Optional(
       Type.String({

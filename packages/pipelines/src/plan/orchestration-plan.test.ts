@@ -53,7 +53,7 @@ describe('create-table', () => {
         {
           sql: `CREATE OR REPLACE TABLE "main"."t" (
   "id" DECIMAL(10, 0) NOT NULL,
-  "note""" VARCHAR DEFAULT CAST('it''s' AS VARCHAR),
+  "note""" VARCHAR DEFAULT CAST('it''s' AS VARCHAR) CHECK (CASE WHEN length("note""") > 20 THEN error(length("note""") || ' characters, and the column is VARCHAR(20)') ELSE true END),
   "made" TIMESTAMP DEFAULT CURRENT_TIMESTAMP
 )`,
           before: [],

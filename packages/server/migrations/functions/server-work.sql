@@ -20,7 +20,8 @@ create or replace trigger repository_migration_work after delete on repository_m
 create or replace trigger repository_write_work after delete on repository_write
   referencing old table as gone for each statement execute function delete_server_work('write_id');
 
--- Servers of the release before 0109 set `lease_until`, and write no work. It is work when they have not ended the write by then.
+-- Servers of the release before 0109 set `lease_until`, and write no work. It is work when they have not ended the
+-- write by then.
 create or replace function schedule_repository_write() returns trigger language plpgsql as $$
 begin
   insert into server_work (account_id, work_id, kind, due_at)
@@ -35,7 +36,8 @@ create or replace trigger repository_write_of_release_before after insert or upd
 create or replace trigger ai_changes_work after delete on ai_working_copy
   referencing old table as gone for each statement execute function delete_server_work('mark_key');
 
--- Servers of the release before 0109 look at `claimed_until` only. A claim locks the copy before the work; so does its end.
+-- Servers of the release before 0109 look at `claimed_until` only. A claim locks the copy before the work; so does its
+-- end.
 create or replace function show_claim_of_changes() returns trigger language plpgsql as $$
 begin
   update ai_working_copy set claimed_until = case when tg_op <> 'DELETE' then new.touched_at + interval '5 minutes' end

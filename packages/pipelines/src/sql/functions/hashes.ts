@@ -9,6 +9,7 @@ import {
   refuseCall,
 } from './call.ts';
 import { asText, bindOnce, group } from './expressions.ts';
+import { writeJson } from './json-values.ts';
 import { readInteger, readText } from './literals.ts';
 
 const ofText = (build: (text: string) => string, most = 1): FunctionEntry =>
@@ -68,7 +69,7 @@ function parseUrl(call: FunctionCall): string {
     const part = (pattern: string, index = 1) => `nullif(regexp_extract(${url}, '${pattern}', ${index}), '')`;
     const query = part('^[^?#]*\\?([^#]*)');
     const pairs = `list_filter(string_split(${query}, '&'), lambda _p: _p <> '')`;
-    const member = `to_json(split_part(_p, '=', 1)) || ':' || to_json(substr(_p, length(split_part(_p, '=', 1)) + 2))`;
+    const member = `${writeJson("split_part(_p, '=', 1)")} || ':' || ${writeJson("substr(_p, length(split_part(_p, '=', 1)) + 2)")}`;
     const parameters = `CAST('{' || array_to_string(list_transform(${pairs}, lambda _p: ${member}), ',') || '}' AS JSON)`;
     const members = [
       `'fragment', ${part('#(.*)$')}`,

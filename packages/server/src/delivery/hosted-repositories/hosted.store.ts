@@ -78,8 +78,8 @@ export async function lockForWrites(
 export const writeKind = 'repository-write';
 
 /**
- * Begins a write if the caller still may, and no migration is in progress. If its row is still there at `unfinished_at`, servers
- * have to end it.
+ * Begins a write if the caller still may, and no migration is in progress. If its row is still there at
+ * `unfinished_at`, servers have to end it.
  */
 export const beginWrite = statement(
   {

@@ -38,8 +38,8 @@ const requireSame = statement(
 );
 
 /**
- * Keeps the gate of the environment until the end of the transaction, and fails it with `concurrent-change` if it is not
- * the one by which the version was judged.
+ * Keeps the gate of the environment until the end of the transaction, and fails it with `concurrent-change` if it is
+ * not the one by which the version was judged.
  */
 export function requireUnchangedGate(
   tx: Transaction,

@@ -21,6 +21,7 @@ const foreign = [
   'endpoints.id',
   'externalId',
   'installationId',
+  'qualityGateRules.id',
   'tenantId',
 ];
 const isForeign = (path: string) => foreign.some((name) => path === name || path.endsWith(`.${name}`));

@@ -3,8 +3,8 @@ import { addSeconds } from '../clock.ts';
 import { type Database, type Read, statement } from '../database/database.ts';
 import { type HeldWork, heldRow } from './server-work.ts';
 
-// A server that dies interrupts all of its work, and one piece of it may be the cause. Interrupted work is taken one at a
-// time: then a second death sets aside only that piece, and the rest succeeds.
+// A server that dies interrupts all of its work, and one piece of it may be the cause. Interrupted work is taken one at
+// a time: then a second death sets aside only that piece, and the rest succeeds.
 const interruptedPlaces = `greatest(0, $most_interrupted::bigint - (
       select count(*) from server_work other
       where other.kind = $kind and other.interruptions > 0 and other.lease_until > $now))`;
@@ -127,8 +127,8 @@ export interface Claiming {
   now: Date;
 }
 
-// Servers count what is interrupted and held one after the other. The statement that claims begins under the lock, so it sees
-// what the claim before it has written.
+// Servers count what is interrupted and held one after the other. The statement that claims begins under the lock, so
+// it sees what the claim before it has written.
 const lockInterrupted = statement(
   { parameters: { kind: 'text' }, row: { locked: 'text?' } },
   `select pg_advisory_xact_lock(hashtextextended('interrupted ' || $kind, 0))::text as locked`,

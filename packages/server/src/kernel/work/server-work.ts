@@ -4,7 +4,7 @@
  * Terminology
  *   subject  the row that the work is about: a mail, a delivery rule. Its id is that of the work, and its deletion
  *            deletes the work
- *   lease    the server holds the work until `lease_until`, and may extend that. After it, another server may take the work
+ *   lease    the server holds the work until `lease_until`, and may extend that. Then another server may take it
  *   epoch    counts the leases. Only the holder of the latest one may write a result
  *   wake     makes work due. If it comes while the work is held, the work is due again after the lease
  *
@@ -72,8 +72,8 @@ const hold = statement(
 );
 
 /**
- * Holds work that a request does itself and ends by `removeWork`: no worker takes it over, but others can hold it when the lease has
- * ended. Give it to `leases` after the commit. @returns undefined if it is held
+ * Holds work that a request does itself and ends by `removeWork`: no worker takes it over, but others can hold it when
+ * the lease has ended. Give it to `leases` after the commit. @returns undefined if it is held
  */
 export async function holdWork(
   tx: Transaction,

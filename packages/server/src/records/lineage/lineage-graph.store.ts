@@ -149,8 +149,8 @@ const columnsOf = (direction: string) =>
   `unnest($${direction}_datasets::text[], $${direction}_fields::text[]) as s (dataset_key, field_key) join column_use u on ${inPlace('u')}`;
 
 /**
- * One level of a walk: the uses of columns that lead into some columns (upstream) or from them. The rows of `up_decided`
- * datasets are decided by the columns that are found, too.
+ * One level of a walk: the uses of columns that lead into some columns (upstream) or from them. The rows of
+ * `up_decided` datasets are decided by the columns that are found, too.
  */
 export const columnLevel = guardedRead(
   {

@@ -1,6 +1,6 @@
 /**
- * Walks through the lineage of an environment, level by level: each node is left once in each direction, and each edge is
- * found once, also where ways lead in circles.
+ * Walks through the lineage of an environment, level by level: each node is left once in each direction, and each edge
+ * is found once, also where ways lead in circles.
  */
 import { createHash } from 'node:crypto';
 import { graphEdgesLimit } from '@headgate/contract';

@@ -127,8 +127,8 @@ const isWritten = (isStart: boolean) => `exists (
       select from lineage_event l where l.account_id = r.account_id and l.run_id = r.run_id and (l.event_type = 'START') = ${isStart})`;
 
 /**
- * SQL: writes the ends of runs that have none, and their starts if they never began. Of the runs of a pipeline that end together only
- * the last one is new for the graph, which shows no other.
+ * SQL: writes the ends of runs that have none, and their starts if they never began. Of the runs of a pipeline that end
+ * together only the last one is new for the graph, which shows no other.
  */
 const writeEnds = (runs: string) => `
   with runs as materialized (

@@ -25,7 +25,9 @@ const facetSchemas = {
   outputStatistics: '1-0-2/OutputStatisticsOutputDatasetFacet.json',
 } as const;
 const errorsLimit = 100;
-/** Characters of the names in the lineage of columns of one event: each use of a column repeats the name of its dataset. */
+/**
+ * Characters of the names in the lineage of columns of one event: each use of a column repeats the name of its dataset.
+ */
 const columnCharacters = 1_048_576;
 /** Of a use of a column, about, besides its names. */
 const useCharacters = 150;

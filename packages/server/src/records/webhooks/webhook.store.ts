@@ -1,4 +1,6 @@
-/** The columns of the table `webhook` that its owner sees. Those that delivery changes are in delivery-queue.store.ts. */
+/**
+ * The columns of the table `webhook` that its owner sees. Those that delivery changes are in delivery-queue.store.ts.
+ */
 import type { Webhook, WebhookFormat } from '@headgate/contract';
 import { webhooksPerAccount } from '@headgate/contract';
 import {
