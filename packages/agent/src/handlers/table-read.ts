@@ -3,7 +3,7 @@ import type { TableReadResult } from '@headgate/contract';
 import { cleanText } from '../session/clean-text.ts';
 import { duckdbCatalog } from '../warehouses/catalog/duckdb-catalog.ts';
 import { createPostgresCatalog } from '../warehouses/catalog/postgres-catalog.ts';
-import { readTables } from '../warehouses/catalog/table-reads.ts';
+import { readTables } from '../warehouses/table-reads.ts';
 import type { Handler } from './handler.ts';
 import { readWarehouse, type WarehouseQueryDependencies } from './warehouse-query.ts';
 

@@ -14,8 +14,8 @@ import {
   readReadingAccess,
 } from './postgres/postgres-access.ts';
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
-import { createReadingConnection, requireReadOnlyRole } from './postgres/postgres-reading.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
+import { createReadingConnection, requireReadOnlyRole } from './postgres-reading.ts';
 import { leavesState } from './session-state.ts';
 import type { ReadRows, ServedDriver, ServedTarget, WarehouseConnection } from './warehouse.ts';
 

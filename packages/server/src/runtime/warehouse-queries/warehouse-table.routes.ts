@@ -10,8 +10,8 @@ import {
   type TableReadResult,
   type TableReadWork,
 } from '@headgate/contract';
-import { computePageBounds } from '../../kernel/http/paging.ts';
 import type { Endpoints, LongCall } from '../../kernel/endpoint/endpoint.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { AgentAnswer } from '../../kernel/work/agent-request.ts';
 import { answerByAgent } from '../../kernel/work/awaited-answer.ts';

@@ -1,7 +1,7 @@
 /** Reads of tables: what the agent is asked, and what the request gets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TablePreview, WarehouseTable, WarehouseTableDetails, Page } from '@headgate/contract';
+import type { Page, TablePreview, WarehouseTable, WarehouseTableDetails } from '@headgate/contract';
 import { requireProblem } from '../../../testing/client.ts';
 import { createQueryingAgent } from '../../../testing/querying-agent.ts';
 import { patientRequests, startTestServer } from '../../../testing/server.ts';
@@ -61,7 +61,12 @@ test('a read that no agent can do is refused with the reason', async () => {
   const elsewhere = tables.replace('/dev/', '/none/');
   requireProblem(await account.admin.get(elsewhere), 404, 'environment-not-found');
   const old = await account.agent();
-  const hello = { protocolVersions: [1], agentVersion: '0.1.0', abilities: ['warehouse-query'], concurrency: 1 };
+  const hello = {
+    protocolVersions: [1],
+    agentVersion: '0.1.0',
+    abilities: ['warehouse-query'],
+    concurrency: 1,
+  };
   await old.client.post('/hello', { ...hello, instanceId: '0199a4b0-0000-7000-8000-000000000001' });
   const refused = await account.admin.get(`${tables}?agentId=${old.agentId}`);
   assert.match(requireProblem(refused, 409, 'no-agent-for-query').detail, /is too old to/);
@@ -71,8 +76,7 @@ test('a viewer of the environment may read its tables, and one of another enviro
   const { account, agent, projectId, tables, one } = await scene();
   const viewer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'VIEWER' });
   const other = await account.actor('MEMBER', { projectId, environmentName: 'prod', role: 'VIEWER' });
-  for (const path of [tables, one, `${one}/preview`])
-    requireProblem(await other.get(path), 403, 'forbidden');
+  for (const path of [tables, one, `${one}/preview`]) requireProblem(await other.get(path), 403, 'forbidden');
   const answered = agent.answerRead({ tables: [], total: 0 });
   assert.equal((await viewer.get(tables)).status, 200);
   await answered;

@@ -1,9 +1,9 @@
 /** Reads of the tables of a warehouse, each of some queries that only read. */
 import type { TableReadResult, TableReadWork } from '@headgate/contract';
 import { nearestName, renderTableName } from '@headgate/contract/without-schemas';
-import { quoteName } from '../statements/duckdb-names.ts';
-import type { ReadBounds, ReadRows } from '../warehouse.ts';
-import type { TableCatalog, TableLookup } from './table-catalog.ts';
+import type { TableCatalog, TableLookup } from './catalog/table-catalog.ts';
+import { quoteName } from './statements/duckdb-names.ts';
+import type { ReadBounds, ReadRows } from './warehouse.ts';
 
 export type ReadSql = (sql: string, bounds: Pick<ReadBounds, 'maxRows' | 'maxBytes'>) => Promise<ReadRows>;
 

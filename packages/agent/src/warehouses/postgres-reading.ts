@@ -1,8 +1,8 @@
 /** Queries of people and assistants, with a role that can only read. */
 import type { Client } from 'pg';
-import type { ReadingConnection, ReadRows } from '../warehouse.ts';
-import type { PostgresAccess } from './postgres-access.ts';
-import type { PostgresSession } from './postgres-session.ts';
+import type { PostgresAccess } from './postgres/postgres-access.ts';
+import type { PostgresSession } from './postgres/postgres-session.ts';
+import type { ReadingConnection, ReadRows } from './warehouse.ts';
 
 /** Of the server's own roles those that only read tables, and one that nobody can be granted. */
 const harmlessRoles = ['pg_read_all_data', 'pg_database_owner'];
