@@ -12,11 +12,12 @@ type Requested<Type extends TableReadWork['read']['type']> = Extract<TableReadWo
 type Details = Extract<TableReadResult, { table: unknown }>['table'];
 
 /** What a catalog may say of one read: bounded by its limits for names and comments, and below a report's size. */
-const catalogBounds = { maxRows: 10_000, maxBytes: 4_194_304 };
+const catalogBounds = { maxRows: 10_000, maxBytes: 2_097_152 };
 /** Tables among which a mistyped name is looked for. */
 const comparedTables = 1_000;
 const mostProposals = 3;
 const longestValue = 1_000;
+const longestName = 1_000;
 const shortestValue = 20;
 /** In the worst case, a character takes six bytes as JSON. */
 const bytesOfCharacter = 8;
@@ -37,7 +38,8 @@ export async function readTables(
     table.kind === 'TABLE' && catalog.count !== undefined
       ? (await readSql(catalog.count(table), catalogBounds)).rows
       : [];
-  return { table: { ...table, ...(counted === undefined ? {} : number('rows', counted[0])) } };
+  const columns = table.columns.map((column) => ({ ...column, name: column.name.slice(0, longestName) }));
+  return { table: { ...table, columns, ...(counted === undefined ? {} : number('rows', counted[0])) } };
 }
 
 async function listTables(

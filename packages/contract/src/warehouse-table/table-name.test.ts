@@ -17,6 +17,19 @@ test('a table is named with or without its schema, and with quotation marks wher
 });
 
 test('what is not the name of a table is not read as one', () => {
-  for (const written of ['', '.', 'shop.', '.orders', 'a.b.c', 'a"b', '"a', '"a"b', '""', 'a."b', 'a\0'])
+  for (const written of [
+    '',
+    '.',
+    'shop.',
+    '.orders',
+    'a.b.c',
+    'a"b',
+    '"a',
+    '"a"b',
+    '""',
+    'a."b',
+    'a\0',
+    'a'.repeat(1_001),
+  ])
     assert.equal(parseTableName(written), undefined, written);
 });

@@ -8,13 +8,16 @@ export interface TableName {
   name: string;
 }
 
+/** Of one part. */
+export const identifierLimit = 1_000;
+
 /** Undefined if it is not such a name. */
 export function parseTableName(written: string): TableName | undefined {
   if (written.includes('\0')) return undefined;
   const parts: string[] = [];
   for (let at = 0; at <= written.length; at += 1) {
     const part = written[at] === '"' ? readQuoted(written, at) : readBare(written, at);
-    if (part === undefined || part.value === '') return undefined;
+    if (part === undefined || part.value === '' || part.value.length > identifierLimit) return undefined;
     if (part.end < written.length && written[part.end] !== '.') return undefined;
     parts.push(part.value);
     at = part.end;

@@ -16,6 +16,7 @@ import {
   Uuid,
 } from '../primitives.ts';
 import { queryBytesLimit, querySecondsLimit } from '../warehouse-query/warehouse-query.ts';
+import { identifierLimit } from './table-name.ts';
 
 export const previewRowLimit = 200;
 export const previewDefaultRows = 20;
@@ -24,8 +25,8 @@ export const previewValueLimit = 1_000;
 /** PostgreSQL has 1,600 at most. */
 const columnLimit = 10_000;
 const commentLimit = 1_000;
-/** Of a name in a warehouse. */
-const identifierLimit = 1_000;
+/** Of two such names, each with its quotation marks doubled and in quotation marks. */
+const writtenLimit = 2 * (2 * identifierLimit + 2) + 1;
 export const nearestTablesLimit = 3;
 
 const Identifier = Type.String({ maxLength: identifierLimit });
@@ -122,7 +123,7 @@ export const TableReadResult = Type.Union([
   Type.Object({ table: DescribedTable }),
   Type.Object({ preview: TablePreview }),
   Type.Object({
-    nearest: Type.Array(Identifier, {
+    nearest: Type.Array(Type.String({ maxLength: writtenLimit }), {
       maxItems: nearestTablesLimit,
       description: 'There is no such table; these are like it',
     }),
@@ -131,6 +132,7 @@ export const TableReadResult = Type.Union([
 export type TableReadResult = Static<typeof TableReadResult>;
 
 const writtenName = Type.String({
+  maxLength: writtenLimit,
   description:
     'As the other operations take it: `schema.name`, with a part in quotation marks if it holds a dot or one of them',
 });
@@ -158,7 +160,7 @@ const tablePath = {
   ...environmentPath,
   tableName: Type.String({
     minLength: 1,
-    maxLength: 1_000,
+    maxLength: writtenLimit,
     description:
       '`schema.name`, or `name` in the default schema. Write a part with a dot in quotation marks, and double those that it holds: `shop."net.sales"`',
   }),
