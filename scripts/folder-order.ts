@@ -32,7 +32,11 @@ const ORDERS: readonly FolderOrder[] = [
     folders: ['ports', 'session', 'files', 'context', 'endpoints', 'objects', 'actions', 'run', 'process'],
     files: 'last',
   },
-  { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch', 'postgres'], files: 'last' },
+  {
+    base: 'packages/agent/src/warehouses',
+    folders: ['statements', 'scratch', 'postgres', 'catalog'],
+    files: 'last',
+  },
   {
     base: `${SERVER}/kernel`,
     folders: ['threads', 'http', 'database', 'security', 'endpoint', 'retention', 'work', 'slice'],

@@ -17,6 +17,7 @@ const known: Record<string, readonly string[]> = {
   targetEnvironmentName: ['dev', 'prod'],
   path: ['main.orch.yaml'],
   variableName: ['city', 'count', 'table'],
+  tableName: ['orders', 'main.orders', 'shop."net.sales"'],
   name: ['city', 'count', 'dev', 'reader'],
   connectionName: ['reader', 'lake'],
   connectionNames: ['reader', 'reader,none'],

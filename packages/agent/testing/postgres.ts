@@ -9,8 +9,11 @@ import type { ServedDriver, ServedTarget } from '../src/warehouses/warehouse.ts'
 
 export interface TestPostgres {
   driver: ServedDriver;
-  /** Connects as the role, with the schema "wh". */
+  /** Connects as the role, with the schema "wh", and reads as `reader`. */
   target: ServedTarget;
+  /** The role for reading. It may read all tables. */
+  reader: string;
+  runRole: string;
   /** Of the operator of the server. */
   admin: pg.Client;
   /** Breaks all connections of the target. */
@@ -30,6 +33,8 @@ export async function createTestPostgres(): Promise<TestPostgres> {
   const first = new pg.Client({ connectionString: address });
   await first.connect();
   await first.query(`create role ${name} login password '${password}'`);
+  const reader = `${name}_reader`;
+  await first.query(`create role ${reader} login password '${password}' in role pg_read_all_data`);
   await first.query(`create database ${name} owner ${name}`);
   await first.end();
   const ofWarehouse = new URL(url);
@@ -42,6 +47,7 @@ export async function createTestPostgres(): Promise<TestPostgres> {
     host: '127.0.0.1',
     port: String(way.port),
     username: name,
+    readUsername: reader,
     database: name,
     schema: 'wh',
   };
@@ -53,15 +59,18 @@ export async function createTestPostgres(): Promise<TestPostgres> {
           Object.entries({ ...properties, ...changed }).map(([key, value]) => [key, { value }]),
         ),
         password: { secretName: 'warehouse-password' },
+        readPassword: { secretName: 'reader-password' },
       },
     },
     tag: 'hg:11111111-2222-4333-8444-555555555555',
-    readSecret: async () => new Secret(otherPassword),
+    readSecret: async (secret) => new Secret(secret === 'reader-password' ? password : otherPassword),
     places: new Map(),
   });
   return {
     driver: createPostgresDriver({ allow: parseEgressAllow(['127.0.0.0/8', '::1/128', 'localhost']) }),
     target: change({}),
+    reader,
+    runRole: name,
     admin,
     cut: way.cut,
     change,
@@ -71,7 +80,7 @@ export async function createTestPostgres(): Promise<TestPostgres> {
       const last = new pg.Client({ connectionString: address });
       await last.connect();
       await last.query(`drop database ${name} with (force)`);
-      await last.query(`drop role ${name}`);
+      await last.query(`drop role ${name}, ${reader}`);
       await last.end();
     },
   };

@@ -92,7 +92,8 @@ export const headings = [
   },
   {
     tag: 'Warehouse queries',
-    about: 'Read the warehouse of an environment. A query can change nothing.',
+    about:
+      'Read the warehouse of an environment: by a query, which can change nothing, or its tables and views.',
   },
   {
     tag: 'AI tasks',

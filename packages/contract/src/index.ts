@@ -13,3 +13,4 @@ export * from './resources.list.ts';
 export { operations } from './resources.ts';
 export * from './secret-text.ts';
 export { agentSettingNames, unknownSettings } from './setting-names.ts';
+export * from './warehouse-table/table-name.ts';

@@ -38,6 +38,7 @@ import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.
 import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
 import { warehouseQueryOutcomes } from './warehouse-query/warehouse-query.outcomes.ts';
+import { warehouseTableOutcomes } from './warehouse-table/warehouse-table.outcomes.ts';
 import { webhookOutcomes } from './webhook/webhook.outcomes.ts';
 
 export const outcomeLists = [
@@ -80,5 +81,6 @@ export const outcomeLists = [
   userOutcomes,
   variableOutcomes,
   warehouseQueryOutcomes,
+  warehouseTableOutcomes,
   webhookOutcomes,
 ] as const;

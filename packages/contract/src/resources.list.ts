@@ -55,6 +55,7 @@ import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
 import { warehouseQueryOperations } from './warehouse-query/warehouse-query.ts';
+import { warehouseTableOperations } from './warehouse-table/warehouse-table.ts';
 import { webhookOperations } from './webhook/webhook.ts';
 import { webhookDeliveryOperations } from './webhook/webhook-delivery.ts';
 
@@ -148,6 +149,8 @@ export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
 export * from './warehouse-query/warehouse-query.ts';
+export * from './warehouse-table/warehouse-table.ts';
+export * from './warehouse-table/table-name.ts';
 export * from './webhook/webhook.ts';
 export * from './webhook/webhook-delivery.ts';
 
@@ -208,6 +211,7 @@ export const operationLists = [
   variableOperations,
   overrideOperations,
   warehouseQueryOperations,
+  warehouseTableOperations,
   webhookOperations,
   webhookDeliveryOperations,
 ] as const;

@@ -4,6 +4,7 @@ import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
 import { createSecretWriteHandler, type SecretWriteDependencies } from './secret-write.ts';
+import { createTableReadHandler } from './table-read.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
 import { createWarehouseQueryHandler } from './warehouse-query.ts';
 
@@ -17,6 +18,7 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
     'secret-write': createSecretWriteHandler(dependencies),
     'secret-check': createSecretCheckHandler(dependencies),
     'warehouse-query': createWarehouseQueryHandler(dependencies),
+    'table-read': createTableReadHandler(dependencies),
     'test-execution': createTestExecutionHandler(dependencies),
     // Needed rarely, and loads the code of profiles.
     async 'connector-test'(work, context) {

@@ -46,7 +46,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
     return {
       defaults: readDefaultPlace(connection),
       connect: () => warehouses.postgres.connect(target),
-      connectReading: () => warehouses.postgres.connect(target),
+      connectReading: () => warehouses.postgres.connectReading({ ...target, tag: `hg:read:${id}` }),
     };
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));

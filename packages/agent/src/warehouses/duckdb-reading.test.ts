@@ -246,5 +246,5 @@ test('a query that takes too long ends, and the reason says how long it may take
     { ...work, payload: { ...payload, warehouse: { kind: 'postgres' }, sql } },
     context,
   );
-  assert.match(served.message ?? '', /queries run in the embedded warehouse only/);
+  assert.match(served.message ?? '', /has no connection to POSTGRES: create a data warehouse connection/);
 });

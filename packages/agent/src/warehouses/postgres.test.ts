@@ -5,7 +5,7 @@ testWarehouse('PostgreSQL', async () => {
   const { driver, target, drop } = await createTestPostgres();
   return {
     connect: () => driver.connect(target),
-    connectReading: () => driver.connect(target),
+    connectReading: () => driver.connectReading(target),
     slow: 'select pg_sleep(60)',
     end: drop,
   };

@@ -6,17 +6,18 @@ import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract
 import type { Client } from 'pg';
 import type { SecretSql } from '../engine/ports/ports.ts';
 import type { SessionRecords } from './left-sessions.ts';
-import { type PostgresAccess, type RefusedCluster, readPostgresAccess } from './postgres/postgres-access.ts';
+import {
+  hasReadingCredential,
+  type PostgresAccess,
+  type RefusedCluster,
+  readPostgresAccess,
+  readReadingAccess,
+} from './postgres/postgres-access.ts';
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
+import { createReadingConnection, requireReadOnlyRole } from './postgres-reading.ts';
 import { leavesState } from './session-state.ts';
-import type {
-  ReadingConnection,
-  ReadRows,
-  ServedDriver,
-  ServedTarget,
-  WarehouseConnection,
-} from './warehouse.ts';
+import type { ReadRows, ServedDriver, ServedTarget, WarehouseConnection } from './warehouse.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
@@ -80,11 +81,29 @@ export function createPostgresDriver({
     return session;
   }
 
+  /** The role of runs must not be one of the reading role, whatever else it may do. */
+  async function openReading({ connection, readSecret }: ServedTarget, tag: string) {
+    const access = await readReadingAccess(connection, readSecret);
+    const { username: runRole } = await readPostgresAccess(connection, readSecret);
+    const opened = await open(access, tag);
+    try {
+      await requireReadOnlyRole(opened.client, access, runRole);
+      await requireSchema(opened.client, access);
+    } catch (failure) {
+      await opened.session.close();
+      throw failure;
+    }
+    return opened.session;
+  }
+
   return {
     async connect(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
       const first = await openRecorded(access, target);
       return createConnection(first, target, () => openRecorded(access, target));
+    },
+    async connectReading(target) {
+      return createReadingConnection(await openReading(target, target.tag));
     },
     async test(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
@@ -94,6 +113,8 @@ export function createPostgresDriver({
       } finally {
         await session.close();
       }
+      if (hasReadingCredential(target.connection))
+        await (await openReading(target, `${target.tag}:read`)).close();
       return { serverVersion };
     },
     async endSession(target, left) {
@@ -136,7 +157,7 @@ function createConnection(
   first: PostgresSession,
   { connection: { name } }: ServedTarget,
   reopen: () => Promise<PostgresSession>,
-): WarehouseConnection & ReadingConnection {
+): WarehouseConnection {
   let session = first;
   let hasState = false;
   let isClosed = false;
@@ -199,30 +220,6 @@ function createConnection(
     query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
     queryText: async (sql, maxRows, _session, limit, secret) =>
       JSON.stringify(await query(sql, maxRows, limit, secret)),
-    async read(sql, { maxRows, maxBytes }, limit) {
-      await execute('BEGIN TRANSACTION READ ONLY', limit);
-      const rows: ReadRows['rows'] = [];
-      let size = 0;
-      let isCut = false;
-      try {
-        const { columns } = await session.run({
-          sql,
-          isQuery: true,
-          limit,
-          secret: undefined,
-          onRow(row) {
-            size += Buffer.byteLength(JSON.stringify(row));
-            isCut = rows.length === maxRows || size > maxBytes;
-            if (!isCut) rows.push(row);
-            return !isCut;
-          },
-        });
-        return { columns, rows, isCut };
-      } finally {
-        // The transaction ends with its session, also if the SQL has ended it.
-        await this.close();
-      }
-    },
     async close() {
       isClosed = true;
       await session.close();

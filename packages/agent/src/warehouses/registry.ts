@@ -29,6 +29,7 @@ export function createLazyPostgres(options: PostgresOptions): ServedDriver {
   };
   return {
     connect: async (target) => (await load()).connect(target),
+    connectReading: async (target) => (await load()).connectReading(target),
     test: async (target) => (await load()).test(target),
     endSession: async (target, session) => (await load()).endSession(target, session),
   };

@@ -30,8 +30,8 @@ export interface ReadBounds {
   maxRows: number;
   /** Of the rows as JSON. */
   maxBytes: number;
-  /** How the SQL is read. */
-  rules: SqlRules;
+  /** How the SQL of a user is read. Absent: it is the agent's own, in the words of the warehouse. */
+  rules?: SqlRules;
 }
 
 /** The first rows of a query; `isCut`: there are more. */
@@ -88,8 +88,10 @@ export interface ServerSession {
 
 export interface ServedDriver {
   /** @throws Error with a message for the user */
-  connect(target: ServedTarget): Promise<WarehouseConnection & ReadingConnection>;
-  /** Connects and closes the connection. @throws the same */
+  connect(target: ServedTarget): Promise<WarehouseConnection>;
+  /** With the credential for reading. @throws the same, also if that role may do more than read */
+  connectReading(target: ServedTarget): Promise<ReadingConnection>;
+  /** Connects, also with the credential for reading if there is one, and closes the connections. @throws the same */
   test(target: ServedTarget): Promise<{ serverVersion: string }>;
   /** Ends a session of the same login, if it is still there. Returns whether it was. @throws the same */
   endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;

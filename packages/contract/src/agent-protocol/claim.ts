@@ -6,6 +6,7 @@ import { SecretWriteWork } from '../secret/secret-value.ts';
 import { SecretCheckWork } from '../secret-reference/secret-check.ts';
 import { GridRow, NumberValue, TextValue } from '../variable/variable-value.ts';
 import { WarehouseQueryWork } from '../warehouse-query/warehouse-query.ts';
+import { TableReadWork } from '../warehouse-table/warehouse-table.ts';
 import { ConnectorAuthorizationWork, ConnectorTestWork } from './connector-work.ts';
 import { claimLimit, claimWaitLimitSeconds } from './protocol-constants.ts';
 import { runMembers } from './run-members.ts';
@@ -62,6 +63,7 @@ export const WorkItem = Type.Union([
   Type.Object({ ...claimedWork, kind: Type.Literal('secret-check'), payload: SecretCheckWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('test-execution'), payload: TestExecutionWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('warehouse-query'), payload: WarehouseQueryWork }),
+  Type.Object({ ...claimedWork, kind: Type.Literal('table-read'), payload: TableReadWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('connection-test'), payload: ConnectionTestWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('connector-test'), payload: ConnectorTestWork }),
   Type.Object({

@@ -6,6 +6,7 @@ import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
 import { WarehouseRows } from '../warehouse-query/warehouse-query.ts';
+import { TableReadResult } from '../warehouse-table/warehouse-table.ts';
 import {
   connectorTestLimit,
   reportedLineageLimit,
@@ -119,6 +120,7 @@ export const Report = Type.Union([
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
       queryResult: Type.Optional(WarehouseRows),
+      tableRead: Type.Optional(TableReadResult),
       connectionTest: Type.Optional(ConnectionTestResult),
       connectorTest: Type.Optional(
         Type.String({

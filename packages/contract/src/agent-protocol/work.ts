@@ -8,6 +8,7 @@ export const workKinds = [
   'secret-check',
   'test-execution',
   'warehouse-query',
+  'table-read',
   'connector-test',
   'connection-test',
   'connector-authorization',

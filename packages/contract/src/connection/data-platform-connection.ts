@@ -15,13 +15,14 @@ export const dataPlatformWords = {
 } as const;
 
 /** Properties that must be references to secrets, never values. */
-export const secretProperties: readonly string[] = ['password', 'privateKey', 'passphrase'];
+export const secretProperties: readonly string[] = ['password', 'readPassword', 'privateKey', 'passphrase'];
 
 const Properties = Type.Unsafe<Static<typeof ConnectionPropertyMap>>({
   ...ConnectionPropertyMap,
   description:
     'By property name, a value or a reference to a secret. SNOWFLAKE: account, username, privateKey or password, passphrase, role, warehouse, ' +
-    'database, schema. REDSHIFT and POSTGRES: host, port, username, password, database, schema, sslMode, sslRootCertificate. ' +
+    'database, schema. REDSHIFT and POSTGRES: host, port, username, password, readUsername, readPassword, database, schema, ' +
+    'sslMode, sslRootCertificate. ' +
     `${secretProperties.join(', ')} must be references to secrets. Other properties are stored and returned unchanged`,
 });
 

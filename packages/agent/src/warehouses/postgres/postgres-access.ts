@@ -5,6 +5,12 @@ import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
 
 type Properties = WarehouseConnectionValues['properties'];
 
+/** The properties of a credential. */
+export interface CredentialProperties {
+  username: string;
+  password: string;
+}
+
 export interface PostgresAccess {
   /** Of the connection, for messages. */
   name: string;
@@ -12,12 +18,17 @@ export interface PostgresAccess {
   port: number;
   username: string;
   password: Secret;
+  /** Where both are from. */
+  credential: CredentialProperties;
   database: string;
   /** Undefined: that of the role. */
   schema: string | undefined;
   /** False: without TLS. */
   tls: ConnectionOptions | false;
 }
+
+const runCredential: CredentialProperties = { username: 'username', password: 'password' };
+const readingCredential: CredentialProperties = { username: 'readUsername', password: 'readPassword' };
 
 const sslModes = ['disable', 'require', 'verify-full'] as const;
 
@@ -42,6 +53,7 @@ export function readDefaultPlace({ name, properties }: WarehouseConnectionValues
 export async function readPostgresAccess(
   { name, properties }: WarehouseConnectionValues,
   readSecret: (name: string, key?: string) => Promise<Secret>,
+  credential = runCredential,
 ): Promise<PostgresAccess> {
   const require = (property: string, what: string): string => {
     const value = readValue(name, properties, property);
@@ -56,13 +68,14 @@ export async function readPostgresAccess(
       : undefined;
   };
   const host = readHost(name, require('host', 'the host name or address of the server'));
-  const password = await secret('password');
+  const password = await secret(credential.password);
   if (password === undefined)
     throw new Error(
-      `the connection "${name}" has no "password": set it to a secret reference, as in {"secretName": "warehouse-password"}`,
+      `the connection "${name}" has no "${credential.password}": set it to a secret reference, as in {"secretName": "warehouse-password"}`,
     );
   // A user name may be kept with its password.
-  const username = (await secret('username'))?.reveal() ?? require('username', 'the role to sign in as');
+  const username =
+    (await secret(credential.username))?.reveal() ?? require(credential.username, 'the role to sign in as');
   const certificate =
     (await secret('sslRootCertificate'))?.reveal() ?? readValue(name, properties, 'sslRootCertificate');
   const mode = readValue(name, properties, 'sslMode');
@@ -72,10 +85,26 @@ export async function readPostgresAccess(
     port: readPort(name, readValue(name, properties, 'port')),
     username,
     password,
+    credential,
     database: require('database', 'the database to connect to'),
     schema: readValue(name, properties, 'schema'),
     tls: readTls(name, host, mode, certificate),
   };
+}
+
+export const hasReadingCredential = ({ properties }: WarehouseConnectionValues): boolean =>
+  Object.values(readingCredential).some((property) => properties[property] !== undefined);
+
+/** Of the credential for queries and reads of tables. @throws Error that says how to set it, or as above */
+export async function readReadingAccess(
+  connection: WarehouseConnectionValues,
+  readSecret: (name: string, key?: string) => Promise<Secret>,
+): Promise<PostgresAccess> {
+  if (!hasReadingCredential(connection))
+    throw new Error(
+      `the connection "${connection.name}" has no credential for reading, and queries may not use that of the runs: create a role that can only read, and set "readUsername" and "readPassword" of the connection`,
+    );
+  return readPostgresAccess(connection, readSecret, readingCredential);
 }
 
 /** Undefined if it is not set. @throws Error if it is a secret */

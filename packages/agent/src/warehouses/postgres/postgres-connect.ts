@@ -35,7 +35,7 @@ export async function openSession(
   { egress, refused }: { egress: Egress; refused: RefusedCluster },
   applicationName: string,
 ): Promise<OpenSession> {
-  const { host, port, name } = access;
+  const { host, port } = access;
   const at = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   const addresses = await egress.check(new URL(`https://${at}`));
   let failure: unknown;
@@ -56,7 +56,7 @@ export async function openSession(
       clearTimeout(late);
     }
   }
-  throw describeConnectError(failure, name, at);
+  throw describeConnectError(failure, access, at);
 }
 
 async function createClient(

@@ -1,6 +1,7 @@
 /** Errors of PostgreSQL and of the way to it, in words that say what to do. */
 import { raisedMark } from '@headgate/pipelines/raised-mark';
 import { getReason } from '../../log.ts';
+import type { PostgresAccess } from './postgres-access.ts';
 
 /** What PostgreSQL says of an error. */
 interface ServerError extends Error {
@@ -87,7 +88,11 @@ function renderPlace(sql: string, position: number): string {
 }
 
 /** Why no connection was made. `at`: host and port. */
-export function describeConnectError(failure: unknown, name: string, at: string): Error {
+export function describeConnectError(
+  failure: unknown,
+  { name, credential }: Pick<PostgresAccess, 'name' | 'credential'>,
+  at: string,
+): Error {
   const code = failure instanceof Error ? (failure as ServerError).code : undefined;
   const words = getReason(failure);
   const connection = `the connection "${name}"`;
@@ -97,7 +102,7 @@ export function describeConnectError(failure: unknown, name: string, at: string)
     );
   if (code === '28P01' || code === '28000')
     return new Error(
-      `the server ${at} refused to sign in (${words}): correct "username" or the secret "password" of ${connection}, or what the server allows`,
+      `the server ${at} refused to sign in (${words}): correct "${credential.username}" or the secret "${credential.password}" of ${connection}, or what the server allows`,
     );
   if (code === '3D000') return new Error(`${words}: correct "database" of ${connection}`);
   if (code === '53300')

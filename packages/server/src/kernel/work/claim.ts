@@ -1,6 +1,7 @@
 /** Claims: an instance of an agent takes queued work, with the next epoch and a lease (work.ts). */
 import {
   type Permission,
+  previewWarehouseTable,
   queryWarehouse,
   testDataPlatformConnection,
   testFlexConnector,
@@ -39,6 +40,7 @@ export const isStillPermitted = (work: string, permission: Permission = 'environ
 /** The permission to ask for work of these kinds; for the others it is to run pipelines. */
 const permissionOfKind = {
   'warehouse-query': queryWarehouse.permission,
+  'table-read': previewWarehouseTable.permission,
   'connector-test': testFlexConnector.permission,
   'connection-test': testDataPlatformConnection.permission,
 } as const;
@@ -53,7 +55,7 @@ export const isWorkStillPermitted = (work: string) => {
 
 /** What the caller of such work may do, for messages. */
 export function describePermission(kind: string): string {
-  if (kind === 'warehouse-query') return 'query tables';
+  if (kind === 'warehouse-query' || kind === 'table-read') return 'query tables';
   if (kind === 'connection-test') return 'configure the project';
   return kind === 'connector-test' ? 'test connectors' : 'run pipelines';
 }

@@ -5,20 +5,15 @@ import {
   testDataPlatformConnection,
 } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
-import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, LongCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
-import { type AgentAnswer, askAgent, waitForAnswer } from '../../kernel/work/agent-request.ts';
+import type { AgentAnswer } from '../../kernel/work/agent-request.ts';
+import { type AgentQuestion, type AnswerServices, answerByAgent } from '../../kernel/work/awaited-answer.ts';
 import { findObstacle } from '../../workspace/agents/index.ts';
 import { type TestedConnectionRow, testedConnection } from './connection-test.store.ts';
 
-export interface ConnectionTestServices extends Services {
-  wakes: Wakes;
-  /** How long a request waits until an agent takes its work. */
-  secretWaitSeconds: number;
-  stopping: AbortSignal;
-}
+export type ConnectionTestServices = AnswerServices;
 
 type TestCall = LongCall<typeof testDataPlatformConnection>;
 type Tested = TestedConnectionRow & { agent_id: string; agent_name: string };
@@ -29,21 +24,10 @@ const keptHours = 48;
 export function connectionTestRoutes({ long }: Endpoints, services: ConnectionTestServices): void {
   long(testDataPlatformConnection, async (call) => {
     const tested = await requireTested(call);
-    const begun = (await call.awaited.findEarlier()) ?? (await begin(call, services, tested));
-    if ('answer' in begun) return begun.answer;
-    const { workId } = begun.pending;
-    const seconds = services.secretWaitSeconds + connectionTestSeconds;
-    const place = { accountId: call.scope.accountId, ...call.params };
-    const outcome = await waitForAnswer(services, seconds, workId, place);
-    if (outcome === undefined) {
-      await call.awaited.giveUp(workId);
-      throw problem('connection-test-timeout', { agentName: tested.agent_name, seconds });
-    }
-    const result = readResult(outcome);
-    if (result !== undefined) return call.awaited.finish(workId, { body: result });
-    await call.awaited.giveUp(workId);
-    throw problem('connection-test-agent-unavailable', {
-      reason: outcome.message ?? 'the agent gave no result',
+    return answerByAgent(call, services, createQuestion(call, tested), {
+      read: (answer) => ({ body: readResult(answer) }),
+      createTimeout: (seconds) =>
+        problem('connection-test-timeout', { agentName: tested.agent_name, seconds }),
     });
   });
 }
@@ -76,40 +60,33 @@ async function requireTested({ rows, params, body }: TestCall): Promise<Tested> 
   return { ...tested, agent_id, agent_name };
 }
 
-function begin(call: TestCall, services: ConnectionTestServices, tested: Tested) {
-  const { scope, params, now } = call;
-  const { projectId } = params;
+function createQuestion({ scope, params: { projectId } }: TestCall, tested: Tested): AgentQuestion {
   const { name, environment_name: environmentName, agent_id: agentId } = tested;
-  const workId = call.newId();
-  const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
-  const pendingUntil = new Date(until.getTime() + connectionTestSeconds * 1_000);
-  return call.awaited.begin({ workId, until: pendingUntil }, (tx) => {
-    const request = {
+  return {
+    agentId,
+    kind: 'connection-test',
+    projectId,
+    environmentName,
+    name,
+    request: {
       projectId,
       authProvider: tested.auth_provider,
       connection: { name, properties: tested.properties },
       seconds: connectionTestSeconds,
-    };
-    const agentRequest = {
-      accountId: scope.accountId,
-      requestId: workId,
-      agentId,
-      kind: 'connection-test',
-      projectId,
-      environmentName,
-      name,
-      request,
-      until,
-      keptHours,
-      requestedBy: scope.actorId,
-    };
-    askAgent(tx, services.wakes, agentRequest, now);
-    const subject = { type: 'connection-test', id: workId, name };
-    const place = environmentName === null ? {} : { environmentName };
-    return [{ name: 'connection-test-requested', projectId, ...place, subject, after: { agentId } }];
-  });
+    },
+    seconds: connectionTestSeconds,
+    keptHours,
+    requestedBy: scope.actorId,
+    events(id) {
+      const subject = { type: 'connection-test', id, name };
+      const place = environmentName === null ? {} : { environmentName };
+      return [{ name: 'connection-test-requested', projectId, ...place, subject, after: { agentId } }];
+    },
+  };
 }
 
-function readResult({ state, result }: AgentAnswer): ConnectionTestResult | undefined {
-  return state === 'ANSWERED' && result !== null ? JSON.parse(result) : undefined;
+/** Throws `connection-test-agent-unavailable`. */
+function readResult({ result, message }: AgentAnswer): ConnectionTestResult {
+  if (result !== null) return JSON.parse(result);
+  throw problem('connection-test-agent-unavailable', { reason: message ?? 'the agent gave no result' });
 }

@@ -1,10 +1,16 @@
 /** What the tests over all operations need from this slice. */
 import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { warehouseQueryExamples } from './warehouse-query.examples.ts';
+import { warehouseTableExamples } from './warehouse-table.examples.ts';
 
 export const warehouseQueryGuards: SliceGuards = {
-  examples: warehouseQueryExamples,
+  examples: { ...warehouseQueryExamples, ...warehouseTableExamples },
   permissions: {
-    'read executions, steps and logs of an environment': ['queryWarehouse'],
+    'read executions, steps and logs of an environment': [
+      'queryWarehouse',
+      'listWarehouseTables',
+      'getWarehouseTable',
+      'previewWarehouseTable',
+    ],
   },
 };

@@ -76,7 +76,7 @@ test('an update unsets omitted properties and keeps the provider', async () => {
 
 test('secret properties must name a secret, and a property is either a value or a secret', async () => {
   const { create } = await createProject();
-  for (const name of ['password', 'privateKey', 'passphrase']) {
+  for (const name of ['password', 'readPassword', 'privateKey', 'passphrase']) {
     const refused = await create({ connectionProperties: { [name]: { value: 'plain' } } });
     const { detail } = requireProblem(refused, 422, 'connection-properties');
     assert.match(detail, new RegExp(`^body\\.connectionProperties\\.${name}: is a secret`));

@@ -1,0 +1,26 @@
+/** Reads the tables and views of the warehouse of an environment. */
+import type { TableReadResult } from '@headgate/contract';
+import { cleanText } from '../session/clean-text.ts';
+import { duckdbCatalog } from '../warehouses/catalog/duckdb-catalog.ts';
+import { createPostgresCatalog } from '../warehouses/catalog/postgres-catalog.ts';
+import { readTables } from '../warehouses/table-reads.ts';
+import type { Handler } from './handler.ts';
+import { readWarehouse, type WarehouseQueryDependencies } from './warehouse-query.ts';
+
+export function createTableReadHandler(dependencies: WarehouseQueryDependencies): Handler<'table-read'> {
+  return (work, context) =>
+    readWarehouse(work, context, dependencies, async ({ defaults, read }) => {
+      const catalog =
+        work.payload.warehouse.kind === 'postgres'
+          ? createPostgresCatalog(defaults?.schema ?? 'public')
+          : duckdbCatalog;
+      return { status: 'SUCCESS', tableRead: cleanTexts(await readTables(work.payload, catalog, read)) };
+    });
+}
+
+/** Without characters that the server cannot store. */
+function cleanTexts(result: TableReadResult): TableReadResult {
+  const clean = (_: string, value: unknown) =>
+    typeof value === 'string' ? cleanText(value, value.length) : value;
+  return JSON.parse(JSON.stringify(result, clean));
+}
