@@ -4,7 +4,8 @@ import { encodeRfc3986 } from './sigv4.ts';
 /**
  * The path of an object in an address.
  *
- * @throws PermanentFault if it has a part `.` or `..`: the address would be that of another object, also of another bucket
+ * @throws PermanentFault if it has a part `.` or `..`: the address would be that of another object, also of another
+ * bucket
  */
 export function encodeKey(key: string): string {
   const parts = key.split('/');

@@ -1,4 +1,6 @@
-/** Statements with many uses of VARIANTs are converted in bounded time: nothing else of the process goes on meanwhile. */
+/**
+ * Statements with many uses of VARIANTs are converted in bounded time: nothing else of the process goes on meanwhile.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
