@@ -17,13 +17,21 @@ test('HEAD of every GET returns its status and headers without a body', async ()
   const { admin } = place.account;
   const reads = operations.filter(({ method, surface }) => method === 'GET' && surface === 'dpc');
   assert.ok(reads.length > 10);
-  for (const { id } of reads) {
-    const example = await examples[id]?.(place);
-    assert.ok(example, id);
+  for (const { id, problems } of reads) {
+    const make = async () => {
+      const example = await examples[id]?.(place);
+      assert.ok(example, id);
+      return example;
+    };
+    const example = await make();
     const { path, ...asked } = example;
     const got = await admin.get(path, asked);
-    const head = await admin.send('HEAD', path, asked);
+    // The agent of an example answers one request only.
+    const asksAgent = problems.includes('warehouse-query-timeout');
+    const again = asksAgent ? await make() : example;
+    const head = await admin.send('HEAD', again.path, asked);
     assert.deepEqual([id, head.status, head.text], [id, got.status, '']);
+    if (asksAgent) continue;
     for (const name of ['etag', 'content-type', 'content-length'])
       assert.equal(head.headers[name], got.headers[name], `${id} ${name}`);
   }
