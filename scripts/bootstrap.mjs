@@ -14,6 +14,7 @@ const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const entries = /** @type {Record<string, string>} */ ({
   start: 'packages/server/src/main/server.ts',
   credential: 'packages/server/src/main/commands/new-credential.ts',
+  'sign-in-link': 'packages/server/src/main/commands/new-sign-in-link.ts',
   account: 'packages/server/src/main/commands/new-account.ts',
   'rotate-signing-key': 'packages/server/src/main/commands/rotate-signing-key.ts',
   backup: 'packages/server/src/main/commands/make-backup.ts',

@@ -105,6 +105,17 @@ const accessProblems = {
     'The bearer token has expired, was issued for another service, region or API, or its credential no longer exists. Get a new one.',
     ({ reason }) => `The bearer token is not accepted: ${reason}`,
   ),
+  'session-invalid': kind(
+    401,
+    'The session of the browser has ended, or is unknown. Sign in again.',
+    () => 'The session has ended or is unknown; sign in again.',
+  ),
+  'cross-origin-request': kind(
+    403,
+    'A request by the cookie of a session that changes something, or follows a stream, must come from a page of this server.',
+    () =>
+      'A request by the cookie of a session must come from a page of this server. Programs use a bearer token.',
+  ),
   forbidden: kind<{
     permission: string;
     may: string;

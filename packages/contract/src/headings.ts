@@ -101,6 +101,10 @@ export const headings = [
       'An AI task works on a project by messages. It shows what it does, asks before it changes something, and stays within budgets.',
   },
   { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
+  {
+    tag: 'Sign-in',
+    about: 'How people sign in: identity issuers, sign-in links, and the sessions of their browsers.',
+  },
   { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
   { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },
   { tag: 'Access', about: 'Who the caller is, and who may do what.' },

@@ -177,6 +177,7 @@ export function problemsOf(declared: Operation): ProblemCode[] {
     if (declared.mediaType === 'multipart/form-data') codes.add('storage-unavailable');
   }
   if (declared.surface === 'dpc') {
+    codes.add('session-invalid').add('cross-origin-request');
     if (declared.method === 'POST') codes.add('idempotency-key-in-use').add('idempotency-key-reused');
     if (declared.method !== 'GET') codes.add('concurrent-change');
     if (declared.path.includes('{projectId}') || declared.projectFrom?.startsWith('body.'))

@@ -33,6 +33,7 @@ import { scheduleOutcomes } from './schedule/schedule.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
 import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
+import { signInOutcomes } from './sign-in/sign-in.outcomes.ts';
 import { streamingPipelineOutcomes } from './streaming-pipeline/streaming-pipeline.outcomes.ts';
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { userOutcomes } from './user/user.outcomes.ts';
@@ -76,6 +77,7 @@ export const outcomeLists = [
   secretReferenceOutcomes,
   secretOutcomes,
   sharedPipelineOutcomes,
+  signInOutcomes,
   streamingPipelineOutcomes,
   testExecutionOutcomes,
   userOutcomes,

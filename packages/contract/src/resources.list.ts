@@ -48,6 +48,9 @@ import { secretReferenceOperations } from './secret-reference/secret-reference.t
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
+import { identityIssuerOperations } from './sign-in/identity-issuer.ts';
+import { signInLinkOperations } from './sign-in/sign-in-link.ts';
+import { signInSessionOperations } from './sign-in/sign-in-session.ts';
 import { streamingPipelineOperations } from './streaming-pipeline/streaming-pipeline.ts';
 import { testExecutionOperations } from './test-execution/test-execution.ts';
 import { userOperations } from './user/user.ts';
@@ -138,6 +141,9 @@ export * from './secret/sealed-constants.ts';
 export * from './secret/sealed-header.ts';
 export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
+export * from './sign-in/identity-issuer.ts';
+export * from './sign-in/sign-in-link.ts';
+export * from './sign-in/sign-in-session.ts';
 export * from './streaming-pipeline/streaming-pipeline.ts';
 export * from './streaming-pipeline/streaming-parts.ts';
 export * from './streaming-pipeline/streaming-source.ts';
@@ -204,6 +210,9 @@ export const operationLists = [
   secretCheckOperations,
   secretOperations,
   sharedPipelineOperations,
+  identityIssuerOperations,
+  signInLinkOperations,
+  signInSessionOperations,
   streamingPipelineOperations,
   testExecutionOperations,
   userOperations,

@@ -13,6 +13,7 @@ import { type Client, createClient, type Transport } from './client.ts';
 import { endWithEdit } from './edited-task.ts';
 import { createProjectWith, type TestProject } from './project.ts';
 import { doDueWork } from './server-work.ts';
+import { signInByLink } from './sign-in.ts';
 
 export type Grant =
   | { projectId: string; role: ProjectRole }
@@ -44,6 +45,8 @@ export interface Account {
   actor(role: AccountRole, ...grants: Grant[]): Promise<Actor>;
   /** A user in a group for each of these roles. Without an account role it is a MEMBER. */
   user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor>;
+  /** Signs a user in by a link. Requests with the cookie are the browser's. */
+  signIn(userId: string): Promise<Browser>;
   /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, input?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
@@ -56,6 +59,14 @@ export interface Account {
   updateLineage(): Promise<void>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
+}
+
+export interface Browser {
+  sessionId: string;
+  /** The Cookie header. */
+  cookie: string;
+  /** Requests of a page of the server. */
+  client: Client;
 }
 
 export interface RegisteredAgent {
@@ -190,6 +201,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
   return {
     accountId,
     now: () => server.clock.now(),
+    signIn: (userId) => signInByLink(server.transport, admin, userId),
     admin,
     actor,
     user,

@@ -3,6 +3,9 @@ import { credentialGuards } from '../src/access/credentials/credential.guards.ts
 import { directoryGuards } from '../src/access/directory/directory.guards.ts';
 import { accessGuards } from '../src/access/explanation/access.guards.ts';
 import { groupGuards } from '../src/access/groups/group.guards.ts';
+import { identityIssuerGuards } from '../src/access/identity-issuers/identity-issuer.guards.ts';
+import { sessionGuards } from '../src/access/sessions/session.guards.ts';
+import { signInGuards } from '../src/access/sign-in/sign-in.guards.ts';
 import { userGuards } from '../src/access/users/user.guards.ts';
 import { agentGuards } from '../src/workspace/agents/agent.guards.ts';
 import { connectionGuards } from '../src/workspace/connections/connection.guards.ts';
@@ -46,6 +49,9 @@ export const guards = [
   directoryGuards,
   accessGuards,
   groupGuards,
+  identityIssuerGuards,
+  sessionGuards,
+  signInGuards,
   userGuards,
   agentGuards,
   connectionGuards,

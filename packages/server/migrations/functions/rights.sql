@@ -64,8 +64,8 @@ $$;
 -- What a principal is to a project, for one operation whose permission is given as three lists of roles.
 -- standing: 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden',
 -- 'permitted'. Without a project only the account role counts. Without an environment a role in any environment is
--- enough: the operation checks each. `by_credential`: the personal credential of a user's request; work that a user
--- asked for has none, and ends only with the user. `other_principals`: a call of an AI task needs the rights of its
+-- enough: the operation checks each. `by_credential`: the personal credential or the session of a user's request; work
+-- that a user asked for has none, and ends only with the user. `other_principals`: a call of an AI task needs the rights of its
 -- creator, of the senders and of the giver of a grant. Not one statement of SQL: PostgreSQL would open all tables of
 -- the directory for each request of a credential.
 create or replace function rights(
@@ -90,7 +90,7 @@ begin
       end if;
     end loop;
   end if;
-  -- A request by a personal credential is a user's.
+  -- A request by a personal credential or a session is a user's.
   if by_credential is null then
     select array[c.account_role] into held
     from credential c
@@ -104,7 +104,10 @@ begin
       and (by_credential is null or exists (
         select from user_credential k
         where k.account_id = for_account and k.user_credential_id = by_credential and k.user_id = u.user_id
-          and (k.expires_at is null or k.expires_at > at)));
+          and (k.expires_at is null or k.expires_at > at)) or exists (
+        select from sign_in_session s
+        where s.account_id = for_account and s.session_id = by_credential and s.user_id = u.user_id
+          and s.expires_at > at and s.idle_until > at));
     if is_user is not true then
       standing := 'inactive';
       return;

@@ -11,12 +11,14 @@ export interface BannerAbout {
    * others read.
    */
   showsSecret: boolean;
+  /** For a browser of this machine, once. Undefined: people sign in at an issuer, or elsewhere. */
+  signInLink: string | undefined;
   locations: readonly string[];
 }
 
 export function renderBanner(
   config: Config,
-  { credential, file, showsSecret, locations: kept }: BannerAbout,
+  { credential, file, showsSecret, signInLink, locations: kept }: BannerAbout,
 ): string {
   const url = config.publicUrl;
   const { clientId, secret } = credential;
@@ -30,6 +32,7 @@ Headgate is ready at ${url}
   API base       ${url}/dpc/v1
   client id      ${clientId}
   client secret  ${shown ?? place}
+  sign in        ${signInLink === undefined ? `${url}/sign-in` : `${signInLink}   (once, within 5 minutes)`}
 
 Try it:
 

@@ -10,7 +10,9 @@ import type { UploadLimits } from '../delivery/artifacts/index.ts';
 import type { ObjectStoreSettings } from '../delivery/blobs/index.ts';
 import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseEgressAllow } from '../kernel/security/egress.ts';
+import { isLoopbackHost } from '../kernel/security/loopback-host.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
+import type { SessionLimits } from '../kernel/security/sessions.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
 import { defaultPrices, type Prices, parsePrices } from '../records/consumption/index.ts';
 import type { AiSettings } from '../runtime/ai-tasks/index.ts';
@@ -19,7 +21,7 @@ import { readAiSettings } from './ai-settings.ts';
 import { type GitAddresses, type GitSettings, readGitAddresses, readGitSettings } from './git-settings.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
-import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
+import { findExposureFault, parseTrustedProxies } from './http/exposure.ts';
 import { readMailLimits, readMailSettings } from './mail-settings.ts';
 import { createReader, type Environment, type Reader } from './setting-reader.ts';
 
@@ -93,6 +95,7 @@ export interface Config {
   /** How long unreferenced files are kept, and how often the server looks for them. */
   collection: { graceHours: number; everySeconds: number };
   work: WorkTimes;
+  session: SessionLimits;
   /** The longest that a claim waits. Not a setting. */
   claimWaitSeconds: number;
   /** Runs of an environment that may wait for an agent. */
@@ -200,6 +203,10 @@ export function loadConfig(environment: Environment = process.env): Config {
       graceSeconds: read.integer('HEADGATE_GRACE_SECONDS', 30, 1, 86_400),
       queueLimitSeconds: read.integer('HEADGATE_QUEUE_LIMIT_SECONDS', 86_400, 1, 31_536_000),
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
+    },
+    session: {
+      idleMinutes: read.integer('HEADGATE_SESSION_IDLE_MINUTES', 720, 5, 43_200),
+      mostHours: read.integer('HEADGATE_SESSION_HOURS', 168, 1, 8_760),
     },
     claimWaitSeconds: 10,
     queuedRuns: read.integer('HEADGATE_QUEUED_RUNS', 1_000, 1, 1_000_000),
@@ -341,7 +348,7 @@ function readAgentSettings(environment: Environment): Record<string, string> {
 /** A server that listens on every address is reached on loopback. */
 /** Requests per minute. On one machine: 100 starts a second, and some ten requests to follow each. */
 function chooseRateLimit(host: string, trustedProxies: readonly string[]): number {
-  return isLoopback(host) && trustedProxies.length === 0 ? 60_000 : 1_000;
+  return isLoopbackHost(host) && trustedProxies.length === 0 ? 60_000 : 1_000;
 }
 
 function chooseReachableHost(host: string): string {

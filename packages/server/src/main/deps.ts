@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
+import { createOpenidClient, type OpenidClient } from '../access/identity-issuers/index.ts';
 import { type ClientAuthentication, createClientAuthentication } from '../access/tokens/index.ts';
 import { createPipelineReader, type PipelineReader } from '../delivery/artifacts/index.ts';
 import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
@@ -31,6 +32,7 @@ import {
 } from '../kernel/security/egress.ts';
 import { createRateLimit, noRateLimit, type RateLimit } from '../kernel/security/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
+import { createSessions } from '../kernel/security/sessions.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
 import { createLeases, type Leases } from '../kernel/work/lease.ts';
@@ -55,6 +57,8 @@ export interface Dependencies extends Services {
   leases: Leases;
   /** For addresses that tenants set. */
   egress: EgressGuard;
+  /** For identity issuers. */
+  openid: OpenidClient;
   /** For client ids and secrets. */
   clients: ClientAuthentication;
   git: Git;
@@ -91,6 +95,8 @@ export interface ProcessServices {
   clock?: Clock;
   /** Resolves the names of hosts that tenants set; by default the system does. */
   resolve?: Resolve;
+  /** More certificate authorities of identity issuers, for tests. */
+  issuerCa?: string | undefined;
   /** The folder of git's own files, and its user; by default below the data, as the user of the server. */
   gitPlaces?: { directory: string; user?: GitUser };
   /** The tools of AI tasks, for tests. */
@@ -147,6 +153,7 @@ export async function createDependencies(config: Config, input: ProcessServices)
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   const tokens = createTokens({ keys: signingKeys, clock, region, publicUrl });
+  const sessions = createSessions({ database, sealer, clock, publicUrl, limits: config.session });
   const repositories = createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens });
   const readPipeline = createPipelineReader();
   const review = createReviewer();
@@ -163,6 +170,7 @@ export async function createDependencies(config: Config, input: ProcessServices)
     claimWaitSeconds: config.claimWaitSeconds,
     secretWaitSeconds: config.secretWaitSeconds,
     tokens,
+    sessions,
     platform,
     rateLimit: createRateLimitOf(config, clock),
     metrics,
@@ -170,6 +178,7 @@ export async function createDependencies(config: Config, input: ProcessServices)
     failures,
     wakes,
     leases: createLeases({ database, clock }),
+    openid: createOpenidClient({ egress, clock, sealer, config, ca: input.issuerCa }),
     clients: createClientAuthentication({ sealer, database, clock, newId, log }),
     git,
     hosted,

@@ -1,8 +1,8 @@
 /** The settings of outgoing mail: HEADGATE_SMTP_URL, HEADGATE_SMTP_FROM, and its limits. */
 import { mailAddressForm } from '@headgate/contract';
+import { isLoopbackHost } from '../kernel/security/loopback-host.ts';
 import { Secret } from '../kernel/security/sealed.ts';
 import type { MailLimits, MailSettings } from '../runtime/alerts/index.ts';
-import { isLoopback } from './http/exposure.ts';
 import type { Reader } from './setting-reader.ts';
 
 const namedForm = /^([\w.&() -]{1,100})<([^<>]+)>$/;
@@ -54,7 +54,7 @@ function parseSmtpUrl(text: string): Omit<MailSettings, 'from'> {
     host,
     port: url.port === '' ? (isSecure ? 465 : 587) : Number(url.port),
     isSecure,
-    requiresTls: !isLoopback(host),
+    requiresTls: !isLoopbackHost(host),
     login: user === '' ? undefined : { user, password: new Secret(password) },
   };
 }

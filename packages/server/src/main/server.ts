@@ -3,11 +3,14 @@ import type { Server as HttpsServer } from 'node:https';
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { closeInheritedDescriptors } from '@headgate/contract/inherited-descriptors';
+import { hasEnabledIssuer } from '../access/identity-issuers/index.ts';
+import { createOperatorLink } from '../access/sign-in/index.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { migrate } from '../kernel/database/migrate.ts';
 import { watchLoop } from '../kernel/event-loop.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import type { UncaughtCounts } from '../kernel/metrics.ts';
+import { isLoopbackHost } from '../kernel/security/loopback-host.ts';
 import { createApp } from './app.ts';
 import { renderBanner } from './banner.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -133,7 +136,8 @@ async function start(
 
   const showsSecret = isNew && process.stdout.isTTY;
   const kept = [...places.locations, `log: ${output.place}`];
-  console.log(renderBanner(config, { credential, file, showsSecret, locations: kept }));
+  const signInLink = await findSignInLink(deps, accountId);
+  console.log(renderBanner(config, { credential, file, showsSecret, signInLink, locations: kept }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   const watch = watchLoop((gap) => {
     deps.metrics.observeLoopGap(gap.operation, gap.milliseconds / 1_000);
@@ -148,6 +152,14 @@ async function start(
       },
     );
   }
+}
+
+/** For an installation on this machine whose people have no other way to sign in. */
+async function findSignInLink(deps: Dependencies, accountId: string): Promise<string | undefined> {
+  const { config, database } = deps;
+  if (config.tls !== undefined || !isLoopbackHost(new URL(config.publicUrl).hostname)) return undefined;
+  if (await hasEnabledIssuer(database.read, accountId)) return undefined;
+  return createOperatorLink(deps, accountId, config);
 }
 
 /** Starts the HTTP server. Returns the address for processes of this machine. */

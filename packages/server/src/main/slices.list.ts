@@ -4,6 +4,9 @@ import { credentials } from '../access/credentials/index.ts';
 import { directory } from '../access/directory/index.ts';
 import { explanation } from '../access/explanation/index.ts';
 import { groups } from '../access/groups/index.ts';
+import { identityIssuers } from '../access/identity-issuers/index.ts';
+import { sessions } from '../access/sessions/index.ts';
+import { signIn } from '../access/sign-in/index.ts';
 import { tokens } from '../access/tokens/index.ts';
 import { users } from '../access/users/index.ts';
 import { agents } from '../workspace/agents/index.ts';
@@ -57,6 +60,9 @@ export const slices = [
   directory,
   explanation,
   groups,
+  identityIssuers,
+  sessions,
+  signIn,
   tokens,
   users,
   agents,

@@ -17,6 +17,7 @@ export {
   type StoredUser,
   storedUser,
   updateUser,
+  userById,
   userColumns,
   userRow,
 } from './user.store.ts';

@@ -54,7 +54,7 @@ interface Found {
 type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void {
-  const { rateLimit, hosted } = services;
+  const { hosted } = services;
 
   // The routes read their bodies themselves.
   app.addContentTypeParser(/^application\/x-git-(upload|receive)-pack-request$/, (_request, _payload, done) =>
@@ -63,7 +63,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
 
   /** Finds the repository with the caller's rights at this moment. */
   async function find(request: FastifyRequest, reply: FastifyReply, permission: Permission): Promise<Found> {
-    const scope = await admit(rateLimit, request, reply, () => identifyCaller(services, request));
+    const scope = await admit(services, request, reply, () => identifyCaller(services, request));
     const { repository = '' } = request.params as { repository?: string };
     const projectId = repository.replace(/\.git$/, '').toLowerCase();
     if (!uuid.test(projectId)) throw problem('path-not-found', { nearest: undefined });
@@ -138,7 +138,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
       try {
         return await serve(request, reply);
       } catch (failure) {
-        const explained = explainForGit(recountRefused(rateLimit, request, reply, failure));
+        const explained = explainForGit(recountRefused(services.rateLimit, request, reply, failure));
         const found = explained instanceof Problem ? explained : toProblem(explained);
         // The client is gone, or the server's own fault: the error handler logs it.
         if (found === undefined || found.status === 500) throw failure;
@@ -168,7 +168,7 @@ async function findRow(
   const guard = { call: { scope, now: clock.now() }, place, roles: findRequiredRoles(permission) };
   const parameters = { ...makeGuardParameters(guard), project_id: projectId };
   const [row] = await database.read(repositoryForGit, parameters);
-  if (row?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
+  if (row?.standing === 'inactive') throw new InactiveCaller(scope);
   if (row?.standing === 'forbidden') throw await explainForbidden(database.read, scope, permission, place);
   if (row?.standing !== 'permitted') throw problem('project-not-found', { projectId });
   const { provider } = row;

@@ -163,7 +163,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       throw problem('migration-in-progress', { migrationId: begun.migration_id });
     if (begun?.standing === 'forbidden')
       throw await explainForbidden(database.read, scope, 'repository:push', place);
-    if (begun?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
+    if (begun?.standing === 'inactive') throw new InactiveCaller(scope);
     throw problem('project-not-found', { projectId });
   }
 

@@ -12,6 +12,7 @@ import type { GuardedPage, GuardedRead } from '../security/guarded-read.ts';
 import type { Scope } from '../security/permissions.ts';
 import type { RateLimit } from '../security/rate-limit.ts';
 import type { Sealer } from '../security/sealed.ts';
+import type { Sessions } from '../security/sessions.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { Earlier, PendingWork, StoredAnswer } from './idempotency.ts';
 
@@ -22,6 +23,7 @@ export interface Services {
   newId: NewId;
   sealer: Sealer;
   tokens: Tokens;
+  sessions: Sessions;
   rateLimit: RateLimit;
   metrics: Metrics;
   log: Log;
@@ -53,7 +55,7 @@ export interface StreamCall<Op extends Operation> extends Call<Op> {
   closed: AbortSignal;
   /** A read at the current time. Each checks the caller's rights. */
   read(): ReadCall<Op>;
-  /** Throws `token-invalid` if the token has expired since. */
+  /** Throws `token-invalid` or `session-invalid` if the token or the session has expired since. */
   checkToken(): Promise<void>;
 }
 

@@ -21,7 +21,8 @@ import { isKnownTag } from '../http/if-match.ts';
 import { prefersStrictHandling, warningHeader, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
 import { createSecretSafeCheck } from '../http/secret-body.ts';
-import { createAdmission, readBearer, requireTokenOwner } from '../security/admission.ts';
+import { createAdmission, requireTokenOwner } from '../security/admission.ts';
+import { authenticateRequest } from '../security/caller.ts';
 import { requirePermission } from '../security/guard.ts';
 import type { Scope } from '../security/permissions.ts';
 import { findRequiredRoles } from '../security/permissions.ts';
@@ -209,7 +210,7 @@ function createStreamCall<Op extends Operation>(serving: Serving<Op>, closed: Ab
     closed,
     read: () => createReadCall({ ...serving, call: { ...call, now: services.clock.now() } }),
     async checkToken() {
-      await services.tokens.verify(readBearer(request), serving.operation.surface);
+      await authenticateRequest(services, serving.operation, request);
     },
   };
 }

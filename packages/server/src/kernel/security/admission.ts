@@ -3,10 +3,13 @@
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem, problem } from '../http/problems.ts';
+import { Problem } from '../http/problems.ts';
+import { authenticateRequest, type CallerServices, hasSentCredentials } from './caller.ts';
 import { InactiveCaller } from './inactive-caller.ts';
+import type { Scope } from './permissions.ts';
 import type { Counted, RateLimit } from './rate-limit.ts';
-import type { TokenOwner, Tokens } from './tokens.ts';
+import type { Sessions } from './sessions.ts';
+import type { TokenOwner } from './tokens.ts';
 
 const owners = new WeakMap<FastifyRequest, TokenOwner>();
 const counted = new WeakMap<FastifyRequest, { owner: { actorId: string }; count: Counted }>();
@@ -16,18 +19,17 @@ const counted = new WeakMap<FastifyRequest, { owner: { actorId: string }; count:
  * the agent protocol has no rate limit.
  */
 export function createAdmission(
-  { surface, answerHoldsSecret }: Operation,
-  { tokens, rateLimit }: { tokens: Tokens; rateLimit: RateLimit },
+  operation: Operation,
+  services: CallerServices & { rateLimit: RateLimit },
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     // Set first, so that refusals and replayed responses have it too.
-    if (answerHoldsSecret) reply.header('cache-control', 'no-store');
-    if (surface === 'agent') {
-      owners.set(request, await tokens.verify(readBearer(request), surface));
-      return;
-    }
-    const identify = async () => tokens.verify(readBearer(request), surface);
-    owners.set(request, await admit(rateLimit, request, reply, identify));
+    if (operation.answerHoldsSecret) reply.header('cache-control', 'no-store');
+    const identify = () => authenticateRequest(services, operation, request);
+    owners.set(
+      request,
+      operation.surface === 'agent' ? await identify() : await admit(services, request, reply, identify),
+    );
   };
 }
 
@@ -35,23 +37,22 @@ export function createAdmission(
  * Identifies the caller and counts the request: against the caller and its account, or against the address if it is
  * refused.
  */
-export async function admit<Owner extends { accountId: string; actorId: string }>(
-  rateLimit: RateLimit,
+export async function admit<Owner extends Scope>(
+  { rateLimit, sessions }: { rateLimit: RateLimit; sessions: Sessions },
   request: FastifyRequest,
   reply: FastifyReply,
   identify: () => Promise<Owner>,
 ): Promise<Owner> {
   try {
     const owner = await identify();
-    if (rateLimit.isRefused(owner)) throw new InactiveCaller(owner.actorId);
+    if (rateLimit.isRefused(owner)) throw new InactiveCaller(owner);
     const count = rateLimit.count(owner);
     counted.set(request, { owner, count });
     reply.headers(count.headers);
     return owner;
   } catch (failure) {
-    // Git sends no password before it is asked for one.
-    const hasSent = request.headers.authorization !== undefined;
-    if (hasSent && failure instanceof Problem && failure.status === 401) rateLimit.countRefused(request.ip);
+    if (hasSentCredentials(sessions, request) && failure instanceof Problem && failure.status === 401)
+      rateLimit.countRefused(request.ip);
     throw failure;
   }
 }
@@ -83,10 +84,4 @@ export function requireTokenOwner(request: FastifyRequest): TokenOwner {
   const owner = owners.get(request);
   if (owner === undefined) throw new Error('The request was not authenticated.');
   return owner;
-}
-
-export function readBearer(request: FastifyRequest): string {
-  const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
-  if (match?.[1] === undefined) throw problem('token-required');
-  return match[1];
 }

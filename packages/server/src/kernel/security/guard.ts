@@ -4,7 +4,7 @@ import { type Read, statement, typed } from '../database/database.ts';
 import { type Problem, problem } from '../http/problems.ts';
 import type { GuardParameters } from './guarded-read.ts';
 import { InactiveCaller } from './inactive-caller.ts';
-import type { RequiredRoles, Scope, Standing } from './permissions.ts';
+import { findUserAccessId, type RequiredRoles, type Scope, type Standing } from './permissions.ts';
 import type { Place } from './place.ts';
 
 /** The caller, the operation and the place to check. */
@@ -26,7 +26,7 @@ export function makeGuardParameters({ call, place, roles }: Omit<Asking, 'operat
   return {
     account_id: call.scope.accountId,
     principal_id: call.scope.actorId,
-    user_credential_id: call.scope.userCredentialId ?? null,
+    user_credential_id: findUserAccessId(call.scope),
     other_principal_ids: call.scope.otherActorIds ?? null,
     project_id: place.projectId,
     environment_of_rights: place.environmentName,
@@ -47,7 +47,7 @@ export async function findRefusal(
   if (call.scope.otherActorIds !== undefined) return explainLack(read, asking);
   switch (standing) {
     case 'inactive':
-      return new InactiveCaller(call.scope.actorId);
+      return new InactiveCaller(call.scope);
     case 'forbidden':
       return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':

@@ -14,7 +14,7 @@ export const guardTypes = {
   account_id: 'uuid',
   /** A credential or a user. */
   principal_id: 'uuid',
-  /** The personal credential of a user's request, or null. */
+  /** The personal credential or the session of a user's request, or null. */
   user_credential_id: 'uuid?',
   /** Principals that must have the rights too, or null. */
   other_principal_ids: 'uuid[]?',

@@ -9,12 +9,30 @@ export interface Scope {
   accountId: string;
   /** The id of a credential or a user. */
   actorId: string;
-  /** The personal credential by which a user acts. Undefined: the caller is a credential. */
+  /** The personal credential by which a user acts. */
   userCredentialId?: string | undefined;
-  /** A user that acts without a personal credential, as in work that it started. */
+  /** The session of the browser in which a user acts. Work that outlives the request does not need it. */
+  sessionId?: string | undefined;
+  /** A user that acts without a personal credential: in a session, or in work that it started. */
   isUser?: boolean | undefined;
   /** Other principals: the caller may do only what they all may do (docs/adr/0073). */
   otherActorIds?: readonly string[] | undefined;
+}
+
+/** Whether the caller is a user, and not a credential of the account. */
+export function isUserScope({
+  userCredentialId,
+  isUser,
+}: Pick<Scope, 'userCredentialId' | 'isUser'>): boolean {
+  return isUser ?? userCredentialId !== undefined;
+}
+
+/** By what a user acts: a personal credential or a session. Null for a credential, and for work of a user. */
+export function findUserAccessId({
+  userCredentialId,
+  sessionId,
+}: Pick<Scope, 'userCredentialId' | 'sessionId'>) {
+  return userCredentialId ?? sessionId ?? null;
 }
 
 /** The roles that have the permission of an operation, as array literals. */

@@ -25,6 +25,7 @@ export interface LimitedCaller {
   accountId: string;
   actorId: string;
   userCredentialId?: string | undefined;
+  sessionId?: string | undefined;
 }
 
 export interface Counted {
@@ -93,8 +94,8 @@ export function createRateLimit(limits: RateLimits, clock: Clock): RateLimit {
   };
 }
 
-const buildCallerKey = ({ actorId, userCredentialId = '' }: LimitedCaller) =>
-  `${actorId} ${userCredentialId}`;
+const buildCallerKey = ({ actorId, userCredentialId, sessionId }: LimitedCaller) =>
+  `${actorId} ${userCredentialId ?? sessionId ?? ''}`;
 
 function refuse(window: Window, headers: Record<string, string>): Error {
   const { of, limit } = window;

@@ -22,7 +22,9 @@ export interface TokenOwner {
   actorId: string;
   /** The personal credential by which a user got the token. */
   userCredentialId?: string | undefined;
-  /** Set for a user without a personal credential. Only for tokens that do not leave the process. */
+  /** The session of the browser; not in tokens. */
+  sessionId?: string | undefined;
+  /** Set for a user without a personal credential: in a session, or in a token that does not leave the process. */
   isUser?: boolean | undefined;
   /** Other principals that need the rights too. Only for tokens that do not leave the process. */
   otherActorIds?: readonly string[] | undefined;

@@ -1,5 +1,6 @@
 /** Checks that tokens cannot travel in plain text over a network. */
 import ipaddr from 'ipaddr.js';
+import { isLoopbackHost } from '../../kernel/security/loopback-host.ts';
 import type { TlsFiles } from './certificate.ts';
 
 /** Parses a comma-separated list of addresses and CIDR ranges. Throws for anything else. */
@@ -17,15 +18,9 @@ export function findExposureFault(
   host: string,
   by: { tls: TlsFiles | undefined; trustedProxies: readonly string[] },
 ): string | undefined {
-  if (isLoopback(host) || by.tls !== undefined || by.trustedProxies.length > 0) return undefined;
+  if (isLoopbackHost(host) || by.tls !== undefined || by.trustedProxies.length > 0) return undefined;
   return (
     `HEADGATE_HOST is ${JSON.stringify(host)}, so clients would send secrets in plain text over the network: ` +
     'set HEADGATE_TLS_CERT and HEADGATE_TLS_KEY, or set HEADGATE_TRUSTED_PROXY to the address of your TLS proxy'
   );
-}
-
-/** The address cannot be reached from other machines, unless a proxy passes their requests on. */
-export function isLoopback(host: string): boolean {
-  if (ipaddr.isValid(host)) return ipaddr.process(host).range() === 'loopback';
-  return host.toLowerCase() === 'localhost';
 }

@@ -3,8 +3,8 @@
  * needs.
  */
 import type { FastifyInstance } from 'fastify';
+import { noSniffing } from '../../kernel/http/sniffing.ts';
 
-export const noSniffing = { 'x-content-type-options': 'nosniff' } as const;
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Pages that need more, such as the reference, set their own policy. */

@@ -5,8 +5,8 @@ import { toProblem } from '../../kernel/endpoint/endpoint.ts';
 import { prefersScimErrors } from '../../kernel/http/accept.ts';
 import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/http/problems.ts';
 import { renderScimError } from '../../kernel/http/scim-error.ts';
+import { noSniffing } from '../../kernel/http/sniffing.ts';
 import type { Dependencies } from '../deps.ts';
-import { noSniffing } from './page-headers.ts';
 import { isScimPath } from './scim-paths.ts';
 
 const problemType = 'application/problem+json; charset=utf-8';

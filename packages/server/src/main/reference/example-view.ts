@@ -1,6 +1,6 @@
 /** The example of an operation: a command to paste, and its response. */
 import { type Operation, type PublishedExample, successTitles } from '@headgate/contract';
-import { html, type Markup } from './html.ts';
+import { html, type Markup } from '../../kernel/http/html.ts';
 
 export function renderExample(operation: Operation, example: PublishedExample): Markup {
   const { answer } = example;

@@ -1,7 +1,7 @@
 /** What all pages at `/docs` have around their content: the head, the search, and the contents. */
 import { type Operation, operations } from '@headgate/contract';
+import { html, type Markup } from '../../kernel/http/html.ts';
 import { guideGroups, readGuideTitles } from './guide-files.ts';
-import { html, type Markup } from './html.ts';
 import { getAnchor, getTitle } from './operation-view.ts';
 
 export interface Page {

@@ -1,9 +1,9 @@
 /** The guides as pages, such as `/docs/getting-started` and `/docs/pipelines/components`. */
 import { posix } from 'node:path';
 import { Marked } from 'marked';
+import { html, Markup } from '../../kernel/http/html.ts';
 import type { Page, Section } from './frame.ts';
 import { listGuideFiles, readGuide, readTitle, toPagePath } from './guide-files.ts';
-import { html, Markup } from './html.ts';
 
 /** @param file in `docs/` */
 export function makeGuidePage(file: string): Page {

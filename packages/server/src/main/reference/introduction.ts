@@ -1,6 +1,6 @@
 /** The chapters before the operations: how to get a token, and what all operations have in common. */
 import { commonProblems, type Grant, permissions } from '@headgate/contract';
-import { html, type Markup } from './html.ts';
+import { html, type Markup } from '../../kernel/http/html.ts';
 import { renderProblemTable } from './operation-view.ts';
 
 export interface Chapter {

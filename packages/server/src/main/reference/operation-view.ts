@@ -12,8 +12,8 @@ import {
   statusTitles,
   successTitles,
 } from '@headgate/contract';
+import { html, type Markup, renderPath, renderProse } from '../../kernel/http/html.ts';
 import { renderExample } from './example-view.ts';
-import { html, type Markup, renderPath, renderProse } from './html.ts';
 import { describeType, renderMember, renderShape, type Schema } from './schema-view.ts';
 
 /** `createVariable` → `create-variable`: the anchor of the operation. */

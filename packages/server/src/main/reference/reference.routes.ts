@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { headings, publishedExamples, type Tag } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
+import { html, type Markup } from '../../kernel/http/html.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { Dependencies } from '../deps.ts';
 import {
@@ -21,7 +22,6 @@ import {
 } from './frame.ts';
 import { docs, guidesOfAreas, listGuideFiles, readGuideTitles, toPagePath } from './guide-files.ts';
 import { makeGuidePage } from './guide-pages.ts';
-import { html, type Markup } from './html.ts';
 import { type Chapter, renderIntroduction } from './introduction.ts';
 import { getAnchor, renderOperation } from './operation-view.ts';
 

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { operations, problemsOf } from '@headgate/contract';
 import MiniSearch from 'minisearch';
 import { startTestServer } from '../../../testing/server.ts';
-import { html } from './html.ts';
+import { html } from '../../kernel/http/html.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://headgate.example' } });
 const shown = operations.filter(({ surface }) => surface === 'dpc');

@@ -1,5 +1,5 @@
 /** Renders a schema of the contract as a list of members with type, limits and description. */
-import { html, Markup, renderProse } from './html.ts';
+import { html, Markup, renderProse } from '../../kernel/http/html.ts';
 
 /** The part of JSON Schema that the contract uses. */
 export interface Schema {

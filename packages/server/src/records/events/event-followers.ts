@@ -193,6 +193,6 @@ export class Follower {
   }
 }
 
-function buildKey({ principalId, userCredentialId = '' }: EventReader): string {
-  return `${principalId} ${userCredentialId}`;
+function buildKey({ principalId, userAccessId }: EventReader): string {
+  return `${principalId} ${userAccessId ?? ''}`;
 }

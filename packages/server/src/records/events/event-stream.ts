@@ -9,6 +9,7 @@ import type { Database } from '../../kernel/database/database.ts';
 import type { StreamCall } from '../../kernel/endpoint/endpoint.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
+import { findUserAccessId } from '../../kernel/security/permissions.ts';
 import type { Follower, Followers, FollowingReader } from './event-followers.ts';
 import { renderEnd, renderEvents, type StreamEnd } from './event-text.ts';
 import { type GivenCursor, requireFollowing, resolveCursor } from './log/event-cursor.ts';
@@ -66,8 +67,8 @@ class EventStream {
     this.#services = services;
     this.#position = position;
     this.#filter = readFilter(call.query);
-    const { actorId, userCredentialId } = call.scope;
-    this.#reader = { principalId: actorId, userCredentialId };
+    const { actorId: principalId } = call.scope;
+    this.#reader = { principalId, userAccessId: findUserAccessId(call.scope) };
   }
 
   /** Throws `token-invalid` and `forbidden` if the caller may read nothing, or less than before. */
@@ -142,7 +143,7 @@ class EventStream {
   }
 
   #keepReach(reach: EventReach | undefined): EventReach {
-    if (reach === undefined) throw new InactiveCaller(this.#call.scope.actorId);
+    if (reach === undefined) throw new InactiveCaller(this.#call.scope);
     if (this.#best !== undefined && isLess(reach, this.#best)) throw new ReachEnded();
     this.#best = reach;
     return reach;
@@ -161,21 +162,21 @@ function isLess(now: EventReach, before: EventReach): boolean {
 
 function describeFailure(failure: unknown): { end: StreamEnd } {
   if (failure instanceof ReachEnded) return { end: 'forbidden' };
-  if (failure instanceof Problem && failure.code === 'token-invalid') return { end: 'token-expired' };
+  if (failure instanceof Problem && failure.status === 401) return { end: 'token-expired' };
   return { end: 'unavailable' };
 }
 
 /** The wait of one stream for its follower. A wake-up between two waits ends the next one. */
 class ReaderWait implements FollowingReader {
   readonly principalId: string;
-  readonly userCredentialId: string | undefined;
+  readonly userAccessId: string | null | undefined;
   readonly #closed: AbortSignal;
   #isWoken = false;
   #resolve: (() => void) | undefined;
 
-  constructor({ principalId, userCredentialId }: EventReader, closed: AbortSignal) {
+  constructor({ principalId, userAccessId }: EventReader, closed: AbortSignal) {
     this.principalId = principalId;
-    this.userCredentialId = userCredentialId;
+    this.userAccessId = userAccessId;
     this.#closed = closed;
     closed.addEventListener('abort', this.wake);
   }

@@ -18,6 +18,7 @@ import type { Endpoints, FindPlace } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds, makePagingToken } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import { findUserAccessId } from '../../kernel/security/permissions.ts';
 import { requireBudgetOf } from '../../records/budgets/index.ts';
 import { writeDecisions } from './call/decisions.ts';
 import { presentMessage, readPosition } from './message-page.ts';
@@ -188,7 +189,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     requireTaskBudget(task, settings);
     await requireAccountBudget(tx, settings, scope.accountId, now);
     const key = { account_id: scope.accountId, task_id: taskId, now };
-    const sender = { sender_id: scope.actorId, sender_credential_id: scope.userCredentialId ?? null };
+    const sender = { sender_id: scope.actorId, sender_credential_id: findUserAccessId(scope) };
     if (task.status === 'RUNNING') tx.send(addMessageToRun, { ...key, ...sender });
     else {
       await requireRoomForTask(tx, settings, scope.accountId);

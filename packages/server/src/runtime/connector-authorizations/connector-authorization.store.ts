@@ -8,8 +8,12 @@ import {
   typed,
 } from '../../kernel/database/database.ts';
 import { insertIntoEvent } from '../../kernel/database/events.ts';
-import type { Scope, Standing } from '../../kernel/security/permissions.ts';
-import { findRequiredRoles } from '../../kernel/security/permissions.ts';
+import {
+  findRequiredRoles,
+  findUserAccessId,
+  type Scope,
+  type Standing,
+} from '../../kernel/security/permissions.ts';
 import type { WorkMoment } from '../../kernel/work/work.ts';
 
 const upsertOne = statement(
@@ -52,7 +56,7 @@ export function storeAuthorization(tx: Transaction, scope: Scope, input: NewAuth
     state_digest: input.stateDigest,
     sealed_grant: input.sealedGrant,
     principal_id: scope.actorId,
-    user_credential_id: scope.userCredentialId ?? null,
+    user_credential_id: findUserAccessId(scope),
     expires_at: input.expiresAt,
   });
 }

@@ -11,7 +11,7 @@ import {
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
-import type { Scope } from '../../kernel/security/permissions.ts';
+import { isUserScope, type Scope } from '../../kernel/security/permissions.ts';
 
 const projectRow = {
   project_id: 'uuid',
@@ -85,7 +85,7 @@ export function insertProject(
     ...row,
     created_at: now,
   });
-  const isUser = scope.userCredentialId !== undefined;
+  const isUser = isUserScope(scope);
   tx.send(insertOwner, {
     account_id: scope.accountId,
     credential_id: isUser ? null : scope.actorId,

@@ -198,10 +198,7 @@ test('a Super Admin reads all events, others those of their projects, none those
   assert.equal(await reach(stranger.admin.actorId), undefined);
   const { events } = await readAll(accountId, {}, (await reach(reader.actorId)) ?? assert.fail());
   assert.ok(events.length > 0 && events.every(({ project_id }) => project_id === one.projectId));
-  const both = [
-    { principalId: randomUUID() },
-    { principalId: reader.actorId, userCredentialId: randomUUID() },
-  ];
+  const both = [{ principalId: randomUUID() }, { principalId: reader.actorId, userAccessId: randomUUID() }];
   assert.deepEqual(
     await readEventReaches(deps.database.read, accountId, both, clock.now()),
     [undefined, undefined],

@@ -5,10 +5,10 @@ import { findRequiredRoles, type Standing } from '../../../kernel/security/permi
 /** All events of the account, or those of some projects. */
 export type EventReach = { all: true } | { projects: readonly string[] };
 
-/** A credential or a user, and the personal credential of a user's request. */
+/** A credential or a user, and the personal credential or the session of a user's request. */
 export interface EventReader {
   principalId: string;
-  userCredentialId?: string | undefined;
+  userAccessId?: string | null | undefined;
 }
 
 const roles = findRequiredRoles('events:read');
@@ -19,7 +19,7 @@ const selectReaches = statement(
     parameters: {
       account_id: 'uuid',
       principal_ids: 'uuid[]',
-      user_credential_ids: typed<readonly (string | null)[]>('uuid[]'),
+      user_access_ids: typed<readonly (string | null)[]>('uuid[]'),
       now: 'timestamptz',
     },
     row: { standing: typed<Standing>('text'), projects: typed<string[]>('uuid[]') },
@@ -29,7 +29,7 @@ const selectReaches = statement(
     select distinct g.project_id from granted_role g
     where g.account_id = $account_id and g.principal_id = reader.principal_id and g.environment_name is null
       and g.role = any ('${projectRoles}'::text[]) order by 1) else '{}' end as projects
-  from unnest($principal_ids::uuid[], $user_credential_ids::uuid[]) with ordinality as reader (principal_id, user_credential_id, place)
+  from unnest($principal_ids::uuid[], $user_access_ids::uuid[]) with ordinality as reader (principal_id, user_credential_id, place)
   cross join lateral rights($account_id, reader.principal_id, null, null, '${roles.account}'::text[], '{}', '{}',
     $now, reader.user_credential_id) guard
   order by reader.place`,
@@ -45,7 +45,7 @@ export async function readEventReaches(
   const rows = await read(selectReaches, {
     account_id: accountId,
     principal_ids: readers.map(({ principalId }) => principalId),
-    user_credential_ids: readers.map(({ userCredentialId }) => userCredentialId ?? null),
+    user_access_ids: readers.map(({ userAccessId }) => userAccessId ?? null),
     now,
   });
   return rows.map(({ standing, projects }) => {

@@ -9,7 +9,7 @@ import type {
 import { statement, type Transaction, typed } from '../../../kernel/database/database.ts';
 import { problem } from '../../../kernel/http/problems.ts';
 import { toUuid } from '../../../kernel/identifiers.ts';
-import type { Scope } from '../../../kernel/security/permissions.ts';
+import { findUserAccessId, type Scope } from '../../../kernel/security/permissions.ts';
 import type { PermissionMessage } from '../../ai-tools/index.ts';
 import { askUser, type Questions } from '../model/tool-set.ts';
 import type { NewMessage } from '../store/message.store.ts';
@@ -105,7 +105,7 @@ export async function writeDecisions(
       reason: decision.reason ?? null,
       answers: decision.answers === undefined ? null : encodeJson(decision.answers),
       sender_id: scope.actorId,
-      sender_credential_id: scope.userCredentialId ?? null,
+      sender_credential_id: findUserAccessId(scope),
       ended_at: end === undefined ? null : now,
     });
     if (decision.type === 'ALLOW_FOR_TASK') decided.granted.push(call.tool_name);

@@ -18,7 +18,7 @@ import {
 } from '../../../kernel/database/database.ts';
 import { problem } from '../../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../../kernel/security/guarded-read.ts';
-import type { Scope } from '../../../kernel/security/permissions.ts';
+import { findUserAccessId, type Scope } from '../../../kernel/security/permissions.ts';
 import { insertWork } from '../../../kernel/work/server-work.ts';
 import { taskKind } from './task-state.ts';
 
@@ -144,7 +144,7 @@ export interface NewTask {
 export function insertTask(tx: Transaction, scope: Scope, made: NewTask, now: Date): void {
   const { config } = made;
   refuseUnknownEnvironment(tx, config);
-  const credentialId = scope.userCredentialId ?? null;
+  const credentialId = findUserAccessId(scope);
   tx.send(insertOne, {
     account_id: scope.accountId,
     project_id: config.projectId,

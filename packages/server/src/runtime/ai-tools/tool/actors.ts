@@ -5,7 +5,7 @@ import { typed } from '../../../kernel/database/database.ts';
 import { actFor } from '../../../kernel/endpoint/acting.ts';
 import type { ReadCall } from '../../../kernel/endpoint/endpoint.ts';
 import { guardedRead } from '../../../kernel/security/guarded-read.ts';
-import type { Scope } from '../../../kernel/security/permissions.ts';
+import { isUserScope, type Scope } from '../../../kernel/security/permissions.ts';
 import type { Caller } from './platform.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -14,12 +14,12 @@ import type { ToolContext } from './tool.ts';
  * outlives it (docs/adr/0053).
  */
 export function toScope({ creator, behindIds }: ToolContext['actors']): Scope {
-  const { accountId, actorId, userCredentialId, isUser = userCredentialId !== undefined } = creator;
+  const { accountId, actorId } = creator;
   const others = [...new Set(behindIds)].filter((id) => id !== actorId);
   return {
     accountId,
     actorId,
-    ...(isUser ? { isUser } : {}),
+    ...(isUserScope(creator) ? { isUser: true } : {}),
     ...(others.length === 0 ? {} : { otherActorIds: others }),
   };
 }

@@ -1,0 +1,60 @@
+/** Problems and events of signing in. */
+import { kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
+
+export const signInOutcomes = {
+  events: [
+    'signed-in',
+    'sign-in-refused',
+    'session-ended',
+    'sign-in-link-created',
+    'identity-linked',
+    'identity-issuer-created',
+    'identity-issuer-updated',
+    'identity-issuer-deleted',
+  ],
+  problems: {
+    'session-not-found': kind<{ id: string }>(
+      404,
+      'The user has no such session, or it has ended.',
+      ({ id }) => `There is no session ${id}.`,
+    ),
+    'user-inactive': kind<{ name: string }>(
+      409,
+      'The user is inactive. Activate it first.',
+      ({ name }) => `The user ${quoted(name)} is inactive; activate it first.`,
+    ),
+    'sign-in-unavailable': kind<{ publicUrl: string }>(
+      409,
+      'Browsers keep sessions only over HTTPS or on localhost, and the public address of the server is neither.',
+      ({ publicUrl }) =>
+        `Nobody can sign in at ${publicUrl}: browsers keep a session only over HTTPS or on localhost. Set HEADGATE_PUBLIC_URL to the https address of the server.`,
+    ),
+    'identity-issuer-not-found': kind<{ id: string }>(
+      404,
+      'The account has no such identity issuer.',
+      ({ id }) => `There is no identity issuer ${id}.`,
+    ),
+    'identity-issuer-name-taken': kind<{ name: string }>(
+      409,
+      'The account already has an identity issuer of this name.',
+      ({ name }) => `An identity issuer ${quoted(name)} already exists in the account.`,
+    ),
+    'identity-issuer-taken': kind<{ issuer: string }>(
+      409,
+      'The account already has this identity issuer.',
+      ({ issuer }) => `The account already has the identity issuer ${issuer}; change that one.`,
+    ),
+    'identity-issuer-unusable': kind<{ reason: string }>(
+      422,
+      'The address of the issuer is refused, or its client secret is missing.',
+      ({ reason }) => reason,
+    ),
+    'too-many-identity-issuers': kind<{ limit: number }>(
+      409,
+      'The account has as many identity issuers as it may have. Delete one.',
+      ({ limit }) =>
+        `The account has ${limit} identity issuers, the most that an account may have; delete one first.`,
+    ),
+  },
+} as const satisfies Outcomes;

@@ -1,0 +1,20 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { sessionRetention } from './session.retention.ts';
+import { sessionRoutes } from './session.routes.ts';
+
+export {
+  type Beginning,
+  beginSession,
+  clearCookie,
+  type SessionServices,
+  setSessionCookie,
+  setShortCookie,
+} from './begin-session.ts';
+export {
+  buildEndEvent,
+  type EndedSession,
+  endSessionBySecret,
+  endSessionsOfIssuer,
+} from './session.store.ts';
+
+export const sessions: Slice = { name: 'sessions', routes: sessionRoutes, retention: sessionRetention };

@@ -1,0 +1,8 @@
+/** What this slice contributes to the tests over all operations. */
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
+import { signInExamples } from './sign-in.examples.ts';
+
+export const signInGuards: SliceGuards = {
+  examples: signInExamples,
+  permissions: { 'users and groups of the account': ['createSignInLink'] },
+};

@@ -1,0 +1,60 @@
+/** The pages of signing in. They need no script; links are relative, so that they work behind a proxy. */
+import type { FastifyReply } from 'fastify';
+import { html, type Markup } from '../../kernel/http/html.ts';
+
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  // Addresses of links and callbacks hold secrets.
+  'referrer-policy': 'no-referrer',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+};
+
+export const stylePath = '/sign-in/style.css';
+
+/** @param depth how many folders the page is below the server's own address */
+export function sendPage(
+  reply: FastifyReply,
+  { status = 200, title, depth }: { status?: number; title: string; depth: number },
+  content: Markup,
+): FastifyReply {
+  const root = depth === 0 ? './' : '../'.repeat(depth);
+  const page = html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} - Headgate</title>
+<link rel="stylesheet" href="${root}${stylePath.slice(1)}">
+<main>
+<p class="product">Headgate</p>
+<h1>${title}</h1>
+${content}
+</main>
+</html>
+`;
+  return reply.code(status).headers(pageHeaders).send(page.text);
+}
+
+export const renderButton = (action: string, label: string): Markup =>
+  html`<form method="post" action="${action}"><button>${label}</button></form>`;
+
+export const style = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { margin: 0; display: grid; place-items: center; min-height: 100vh; background: light-dark(#f4f5f7, #14161a);
+  color: light-dark(#1c1f26, #e8eaee) }
+main { box-sizing: border-box; width: min(26rem, 100vw); padding: 2rem; border-radius: 12px;
+  background: light-dark(#fff, #1d2026); overflow-wrap: anywhere }
+.product { margin: 0; font-weight: 600; color: light-dark(#4a5160, #a5adbb) }
+h1 { margin: .25rem 0 1rem; font-size: 1.5rem; line-height: 1.25 }
+ul { list-style: none; padding: 0; display: grid; gap: .5rem }
+a.button, button { box-sizing: border-box; display: block; width: 100%; padding: .6rem 1rem; border: 0;
+  border-radius: 8px; font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer;
+  background: light-dark(#1f4fd8, #86a8ff); color: light-dark(#fff, #0d1526) }
+a.button:hover, button:hover { background: light-dark(#1a41b3, #a5c0ff) }
+:focus-visible { outline: 3px solid light-dark(#1f4fd8, #86a8ff); outline-offset: 2px }
+label { display: block; margin-bottom: .25rem }
+input { box-sizing: border-box; width: 100%; margin-bottom: 1rem; padding: .5rem; font: inherit; border-radius: 8px;
+  border: 1px solid light-dark(#747c8a, #8b93a1); background: transparent; color: inherit }
+a { color: light-dark(#1f4fd8, #86a8ff) }
+`;

@@ -1,0 +1,1 @@
+export const noSniffing = { 'x-content-type-options': 'nosniff' } as const;
