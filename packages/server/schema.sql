@@ -1041,6 +1041,31 @@ create table idempotency_record (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05, vacuum_truncate=false);
 CREATE INDEX idempotency_record_by_expiry ON public.idempotency_record USING btree (expires_at);
 
+create table identity_issuer (
+  account_id uuid not null,
+  identity_issuer_id uuid not null,
+  name text not null,
+  issuer text not null,
+  client_id text not null,
+  client_secret_sealed bytea,
+  scopes text[] not null,
+  subject_claim text not null,
+  user_claim text not null,
+  user_attribute text not null,
+  domains text[] not null,
+  creates_users boolean not null,
+  enabled boolean not null,
+  version bigint not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint identity_issuer_key PRIMARY KEY (account_id, identity_issuer_id),
+  constraint identity_issuer_attribute_known CHECK ((user_attribute = ANY (ARRAY['userName'::text, 'externalId'::text]))),
+  constraint identity_issuer_id_taken UNIQUE (identity_issuer_id),
+  constraint identity_issuer_name_taken UNIQUE (account_id, name),
+  constraint identity_issuer_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE,
+  constraint identity_issuer_taken UNIQUE (account_id, issuer)
+);
+
 create table lineage_event (
   account_id uuid not null,
   generated_at timestamp with time zone not null,
@@ -1461,6 +1486,42 @@ CREATE INDEX shared_pipeline_version_by_manifest ON public.shared_pipeline_versi
 CREATE INDEX shared_pipeline_version_latest ON public.shared_pipeline_version USING btree (account_id, prefix, enabled, created_at DESC, version_name DESC);
 CREATE INDEX shared_pipeline_version_newest ON public.shared_pipeline_version USING btree (account_id, created_at DESC, prefix DESC, version_name DESC);
 
+create table sign_in_link (
+  account_id uuid not null,
+  user_id uuid,
+  secret_digest bytea not null,
+  of_loopback boolean not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_link_key PRIMARY KEY (secret_digest),
+  constraint sign_in_link_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE,
+  constraint sign_in_link_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint sign_in_link_of_user_once UNIQUE NULLS NOT DISTINCT (account_id, user_id)
+);
+
+create table sign_in_session (
+  account_id uuid not null,
+  session_id uuid not null,
+  user_id uuid not null,
+  secret_digest bytea not null,
+  method text not null,
+  identity_issuer_id uuid,
+  issuer_session text,
+  address text not null,
+  user_agent text not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone not null,
+  idle_until timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_session_key PRIMARY KEY (account_id, session_id),
+  constraint sign_in_session_method_known CHECK ((method = ANY (ARRAY['LINK'::text, 'ISSUER'::text]))),
+  constraint sign_in_session_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE CASCADE,
+  constraint sign_in_session_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint sign_in_session_secret_taken UNIQUE (secret_digest)
+);
+CREATE INDEX sign_in_session_by_issuer ON public.sign_in_session USING btree (account_id, identity_issuer_id) WHERE (identity_issuer_id IS NOT NULL);
+CREATE INDEX sign_in_session_by_user ON public.sign_in_session USING btree (account_id, user_id, session_id DESC);
+
 create table signing_key (
   key_id text not null,
   public_key jsonb not null,
@@ -1554,6 +1615,18 @@ create table user_credential (
   constraint user_credential_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE
 );
 CREATE INDEX user_credential_by_user ON public.user_credential USING btree (account_id, user_id, user_credential_id DESC);
+
+create table user_identity (
+  account_id uuid not null,
+  identity_issuer_id uuid not null,
+  subject text not null,
+  user_id uuid not null,
+  created_at timestamp with time zone not null,
+  constraint user_identity_key PRIMARY KEY (account_id, identity_issuer_id, subject),
+  constraint user_identity_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE CASCADE,
+  constraint user_identity_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint user_identity_of_user_once UNIQUE (account_id, user_id, identity_issuer_id)
+);
 
 create table variable (
   account_id uuid not null,
