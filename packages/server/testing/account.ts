@@ -13,7 +13,7 @@ import { type Client, createClient, type Transport } from './client.ts';
 import { endWithEdit } from './edited-task.ts';
 import { createProjectWith, type TestProject } from './project.ts';
 import { doDueWork } from './server-work.ts';
-import { signInByLink } from './sign-in.ts';
+import { type Browser, signInByLink } from './sign-in.ts';
 
 export type Grant =
   | { projectId: string; role: ProjectRole }
@@ -59,14 +59,6 @@ export interface Account {
   updateLineage(): Promise<void>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
-}
-
-export interface Browser {
-  sessionId: string;
-  /** The Cookie header. */
-  cookie: string;
-  /** Requests of a page of the server. */
-  client: Client;
 }
 
 export interface RegisteredAgent {

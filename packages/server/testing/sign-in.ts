@@ -1,7 +1,14 @@
 /** Signs a user in as a browser does. */
 import assert from 'node:assert/strict';
-import type { Browser } from './account.ts';
 import { type Client, createClient, type Transport } from './client.ts';
+
+export interface Browser {
+  sessionId: string;
+  /** The Cookie header. */
+  cookie: string;
+  /** Requests of a page of the server. */
+  client: Client;
+}
 
 /** What a browser sends with a form or a script of the server's own page. */
 export const sameOrigin = { 'sec-fetch-site': 'same-origin' } as const;

@@ -17,7 +17,7 @@ const about: BannerAbout = {
   credential: { clientId: 'hg_1', secret: new Secret(secret) },
   file,
   showsSecret: false,
-        signInLink: undefined,
+  signInLink: undefined,
   locations: ['log: here'],
 };
 const config = loadConfig({});

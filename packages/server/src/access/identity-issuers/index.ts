@@ -7,7 +7,6 @@ export {
   hasEnabledIssuer,
   holdIssuer,
   type IssuerOfAccount,
-  type OfferedIssuer,
 } from './identity-issuer.store.ts';
 export {
   type Claims,

@@ -3,7 +3,6 @@ import { sessionRetention } from './session.retention.ts';
 import { sessionRoutes } from './session.routes.ts';
 
 export {
-  type Beginning,
   beginSession,
   clearCookie,
   type SessionServices,
@@ -12,7 +11,6 @@ export {
 } from './begin-session.ts';
 export {
   buildEndEvent,
-  type EndedSession,
   endSessionBySecret,
   endSessionsOfIssuer,
 } from './session.store.ts';

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { Browser } from '../../../testing/account.ts';
 import { createClient, requireProblem } from '../../../testing/client.ts';
 import { startTestServer } from '../../../testing/server.ts';
-import { createBrowserClient, sameOrigin } from '../../../testing/sign-in.ts';
+import { type Browser, createBrowserClient, sameOrigin } from '../../../testing/sign-in.ts';
 
 const server = await startTestServer();
 const publicUrl = server.deps.config.publicUrl;

@@ -5,7 +5,13 @@
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { changeMembers, describeMemberChange, insertGroup, type StoredGroup, setGivenRole } from '../groups/index.ts';
+import {
+  changeMembers,
+  describeMemberChange,
+  insertGroup,
+  type StoredGroup,
+  setGivenRole,
+} from '../groups/index.ts';
 import { foldName, insertUser, presentUser, type StoredUser } from '../users/index.ts';
 
 export const administratorName = 'administrator';
