@@ -5,6 +5,7 @@
 import { openConnectorScene } from '../packages/agent/testing/connector-scene.ts';
 import { startChild } from './child.ts';
 import { type Finding, median, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
+import { measureLoad, measureTime } from './measured-time.ts';
 import type { Work } from './work.ts';
 
 const pages = 1_000;
@@ -12,7 +13,6 @@ const rows = pages * 100;
 const leastRatio = 0.5;
 /** The allowed growth of the agent, from its first load to the last. */
 const flatMebibytes = 30;
-const sampleMilliseconds = 20;
 
 const properties = {
   id: { type: 'integer' },
@@ -55,8 +55,6 @@ function renderFiles(origin: string): Record<string, string> {
   };
 }
 
-const readMebibytes = () => process.memoryUsage().rss / 1_048_576;
-
 export const connectors: Work = async ({ rounds }) => {
   await using ending = new AsyncDisposableStack();
   const api = ending.adopt(await startChild(new URL('api-process.ts', import.meta.url)), (child) =>
@@ -77,26 +75,16 @@ export const connectors: Work = async ({ rounds }) => {
     const count = await loop.ask(`${origin}/orders?page=0&pages=${pages}`);
     if (count !== rows) throw new Error(`the loop read ${count} rows`);
   };
-  const measure = async (work: () => Promise<void>) => {
-    const startedAt = performance.now();
-    await work();
-    return performance.now() - startedAt;
-  };
   const ratios: number[] = [];
   const times: number[] = [];
   const peaks: number[] = [];
   // The first round warms up.
   for (let round = 0; round <= rounds; round += 1) {
-    let peak = 0;
-    const sampling = setInterval(() => {
-      peak = Math.max(peak, readMebibytes());
-    }, sampleMilliseconds);
-    const loaded = await measure(load);
-    clearInterval(sampling);
-    const parsed = await measure(parseAll);
+    const { time, peak } = await measureLoad(load);
+    const parsed = await measureTime(parseAll);
     if (round === 0) continue;
-    ratios.push(parsed / loaded);
-    times.push(loaded);
+    ratios.push(parsed / time);
+    times.push(time);
     peaks.push(peak);
   }
   const growth = (peaks.at(-1) ?? Number.NaN) - (peaks[0] ?? Number.NaN);

@@ -7,13 +7,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openConnectorScene } from '../packages/agent/testing/connector-scene.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
+import { measureLoad, measureTime } from './measured-time.ts';
 import type { Work } from './work.ts';
 
 const fileBytes = 1_000_000_000;
 const mostTimes = 1.2;
 /** The allowed growth of the agent in a load. */
 const flatMebibytes = 50;
-const sampleMilliseconds = 20;
 /** Each is as long as half a minute. */
 const mostRounds = 3;
 
@@ -45,8 +45,6 @@ const files = {
   'main.orch.yaml': JSON.stringify({ type: 'orchestration', version: '1.0', pipeline: { components } }),
 };
 
-const readMebibytes = () => process.memoryUsage().rss / 1_048_576;
-
 export const fileLoad: Work = async ({ rounds }) => {
   await using ending = new AsyncDisposableStack();
   const scene = ending.adopt(await openConnectorScene(), (opened) => opened.close());
@@ -63,27 +61,16 @@ export const fileLoad: Work = async ({ rounds }) => {
     await database.execute(`CREATE OR REPLACE TABLE by_hand (${columns.join(', ')})`);
     await database.execute(`COPY by_hand FROM '${path}' (FORMAT csv, HEADER)`);
   };
-  const measure = async (work: () => Promise<void>) => {
-    const startedAt = performance.now();
-    await work();
-    return performance.now() - startedAt;
-  };
   const ratios: number[] = [];
   const times: number[] = [];
   const growths: number[] = [];
   // The first round warms up.
   for (let round = 0; round <= Math.min(rounds, mostRounds); round += 1) {
-    const before = readMebibytes();
-    let peak = before;
-    const sampling = setInterval(() => {
-      peak = Math.max(peak, readMebibytes());
-    }, sampleMilliseconds);
-    const loaded = await measure(load);
-    clearInterval(sampling);
-    const copied = await measure(copy);
+    const { time, before, peak } = await measureLoad(load);
+    const copied = await measureTime(copy);
     if (round === 0) continue;
-    ratios.push(loaded / copied);
-    times.push(loaded);
+    ratios.push(time / copied);
+    times.push(time);
     growths.push(peak - before);
   }
   const found: Finding[] = [

@@ -4,6 +4,7 @@
  */
 import { createFixture } from '../packages/agent/src/engine/run/engine-fixture.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
+import { measureTime } from './measured-time.ts';
 import type { Work } from './work.ts';
 
 const mostTimes = 1.3;
@@ -80,19 +81,12 @@ export const transformation: Work = async ({ rounds }) => {
     const { status, message } = await run('bench');
     if (status !== 'SUCCESS') throw new Error(message);
   };
-  const measure = async (work: () => Promise<void>) => {
-    const startedAt = performance.now();
-    await work();
-    return performance.now() - startedAt;
-  };
   const ratios: number[] = [];
   const times: number[] = [];
   // The first round warms up.
   for (let round = 0; round <= rounds; round += 1) {
-    const planned = await measure(runPlanned);
-    const hand = await measure(async () => {
-      await connection.run(byHand);
-    });
+    const planned = await measureTime(runPlanned);
+    const hand = await measureTime(() => connection.run(byHand));
     if (round === 0) continue;
     ratios.push(planned / hand);
     times.push(planned);

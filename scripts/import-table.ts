@@ -206,15 +206,15 @@ export function readSource(checkout: string, path: string, text: string): Source
 /** The path from the checkout of an imported file; undefined for npm packages and modules of Node. */
 export function resolveRequest(checkout: string, from: string, request: string): string | undefined {
   if (request.startsWith('.')) return relative(checkout, resolve(checkout, dirname(from), request));
-  const workspace = /^@headgate\/([^/]+)/.exec(request)?.[1];
-  // By way of the package's entry: its imports are followed from there.
-  return workspace === undefined ? undefined : entryOf(checkout, workspace);
+  const [, workspace, path = ''] = /^@headgate\/([^/]+)(\/.*)?$/.exec(request) ?? [];
+  return workspace === undefined ? undefined : entryOf(checkout, workspace, `.${path}`);
 }
 
-function entryOf(checkout: string, workspace: string): string {
+/** The file that a package exports by a name, such as `.` or `./log-writer`. */
+function entryOf(checkout: string, workspace: string, name: string): string {
   const manifest = join(checkout, 'packages', workspace, 'package.json');
   const entry: unknown = existsSync(manifest)
-    ? JSON.parse(readFileSync(manifest, 'utf8')).exports?.['.']
+    ? JSON.parse(readFileSync(manifest, 'utf8')).exports?.[name]
     : undefined;
   return join('packages', workspace, typeof entry === 'string' ? entry : 'src/index.ts');
 }

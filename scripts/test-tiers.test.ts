@@ -106,3 +106,16 @@ test('a part that no path has is named; so are the tiers of files that an option
     /^Error: No test file of the tier unit has 'c.test' in its path; those that do are in: acceptance\.$/,
   );
 });
+
+test('a file that a package exports by a name of its own is followed, and not the whole package', () => {
+  const rounds = `import { roundsOr } from '@headgate/contract/testing/rounds';`;
+  const manifest = {
+    'packages/contract/package.json': '{ "exports": { "./testing/rounds": "./testing/rounds.ts" } }',
+  };
+  const imports = `import 'node:net';`;
+  assert.equal(tierOf(path, rounds, { ...manifest, 'packages/contract/src/index.ts': imports }), 'unit');
+  assert.equal(
+    tierOf(path, rounds, { ...manifest, 'packages/contract/testing/rounds.ts': imports }),
+    'slices',
+  );
+});

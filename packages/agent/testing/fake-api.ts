@@ -1,7 +1,6 @@
 /** An HTTP API for tests, on loopback. It keeps what it was sent. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface SeenRequest {
   method: string;
@@ -28,7 +27,7 @@ export interface FakeApi {
 export async function startFakeApi(by: Answer = () => ({})): Promise<FakeApi> {
   let current = by;
   const requests: SeenRequest[] = [];
-  const server = createServer(async (request, response) => {
+  const { origin, close } = await listenOnLoopback(async (request, response) => {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://api');
@@ -40,19 +39,12 @@ export async function startFakeApi(by: Answer = () => ({})): Promise<FakeApi> {
     if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(answered));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin,
     requests,
     answer(next) {
       current = next;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }

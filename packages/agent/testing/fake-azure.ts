@@ -1,9 +1,8 @@
 /** Azure Blob Storage on loopback for tests: it checks Shared Key signatures, SAS and tokens as the original does. */
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface FakeAzure {
   endpoint: string;
@@ -32,16 +31,8 @@ export async function startFakeAzure(): Promise<FakeAzure> {
     pageSize: 5_000,
     close: async () => undefined,
   };
-  const server = createServer((request, response) => void serve(state, request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  state.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  state.close = async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  return state;
+  const listening = await listenOnLoopback((request, response) => void serve(state, request, response));
+  return Object.assign(state, { endpoint: listening.origin, close: listening.close });
 }
 
 const refuse = (response: ServerResponse, status: number, code: string) =>

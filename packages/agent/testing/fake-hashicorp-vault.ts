@@ -1,7 +1,6 @@
 /** KV version 2 of HashiCorp Vault, as far as the agent uses it: X-Vault-Token, versions, check-and-set. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 interface Kept {
   versions: (Record<string, unknown> | null)[];
@@ -54,20 +53,15 @@ export async function startFakeHashicorpVault(token: string) {
     return say(200, { data: { version: now.length + 1 } });
   }
 
-  const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { origin, close } = await listenOnLoopback((request, response) => void answer(request, response));
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: origin,
     secrets,
     failures,
     seen,
     onceBeforeWrite(run: () => void) {
       beforeWrite = run;
     },
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
+    close,
   };
 }

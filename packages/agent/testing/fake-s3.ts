@@ -3,10 +3,9 @@
  * digest), time, region, and the parts of an upload. It can throttle, break off, and answer wrongly.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface FakeS3 {
   endpoint: string;
@@ -67,18 +66,10 @@ export async function startFakeS3(): Promise<FakeS3> {
     put: (key, content) => state.objects.set(key, { bytes: Buffer.from(content), modified: new Date(0) }),
     close: async () => undefined,
   };
-  const server = createServer((request, response) => {
+  const listening = await listenOnLoopback((request, response) => {
     serve(state, request, response).catch((error) => refuse(state, response, error));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  state.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  state.close = async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  return state;
+  return Object.assign(state, { endpoint: listening.origin, close: listening.close });
 }
 
 async function serve(state: FakeS3, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -3,9 +3,8 @@
  * without the SDK.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export const awsCredential = { accessKeyId: 'AKIDHEADGATETEST', secretAccessKey: 'a test secret access key' };
 const region = 'eu-north-1';
@@ -68,7 +67,7 @@ export async function startFakeSecretsManager() {
     return ok();
   }
 
-  const server = createServer((request, response) => {
+  const { origin, close } = await listenOnLoopback((request, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -81,16 +80,11 @@ export async function startFakeSecretsManager() {
       response.end(JSON.stringify(answer.body));
     })();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: origin,
     region,
     secrets,
     failures,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
+    close,
   };
 }

@@ -3,10 +3,10 @@
  * Version 4, with payload digest) and checksums of every request, and can simulate failures.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export type Behaviour =
   | 'serve'
@@ -69,19 +69,15 @@ export async function startFakeS3(): Promise<FakeS3> {
     objects: new Map<string, { bytes: Buffer; modifiedAt: Date }>(),
     requests: [] as string[],
   };
-  const server = createServer((request, response) => {
+  const { origin, close } = await listenOnLoopback((request, response) => {
     serve(state, request, response, how).catch((failure) => refuse(response, failure));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  state.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  state.endpoint = origin;
   return Object.assign(state, {
     behave: (given: typeof how) => {
       how = given;
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
   });
 }
 

@@ -1,6 +1,6 @@
 /** One origin in front of a Git host and the interface of its provider, as providers have it. It can hold requests. */
 import { request as passOn } from 'node:http';
-import { listenOnLoopback } from './webhook-receiver.ts';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface HeldRequest {
   url: string;

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listenOnLoopback } from './webhook-receiver.ts';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface HostRequest {
   method: string;

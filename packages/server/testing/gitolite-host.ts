@@ -3,8 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 import { gitEnvironment, serveCgi } from './git-host.ts';
-import { listenOnLoopback } from './webhook-receiver.ts';
 
 const shell = '/usr/share/gitolite3/gitolite-shell';
 

@@ -1,7 +1,7 @@
 /** A server of the batch API of Git LFS (git-lfs docs/api/batch.md), basic transfers. It keeps objects in memory. */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listenOnLoopback } from './webhook-receiver.ts';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface LfsHost {
   port: number;

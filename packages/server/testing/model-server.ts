@@ -2,8 +2,8 @@
  * A model server on loopback with a script: it speaks the shape of OpenAI and of Anthropic, and checks each request
  * as these would. What a request breaks is in `faults`, which a test must find empty.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface ScriptedAnswer {
   /** Sent piece by piece. */
@@ -82,24 +82,18 @@ export async function startModelServer(provider: 'openai' | 'anthropic' = 'opena
     }
     await sendAnswer(response, shape, answer);
   }
-  const server = createServer((request, response) => {
+  const { origin, close } = await listenOnLoopback((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    address: `${origin}/v1`,
     requests: state.requests,
     faults: state.faults,
     play(script) {
       Object.assign(state, { script, index: 0 });
     },
-    close: () => closeServer(server),
+    close,
   };
-}
-
-function closeServer(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(() => resolve()));
 }
 
 async function sendAnswer(response: ServerResponse, shape: Shape, answer: ScriptedAnswer): Promise<void> {

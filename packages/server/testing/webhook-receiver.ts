@@ -1,7 +1,7 @@
 /** A receiver of webhooks on loopback. */
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccountEventItem } from '@headgate/contract';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 
 export interface ReceivedDelivery {
   /** `webhook-id`. */
@@ -28,7 +28,7 @@ export async function startReceiver(): Promise<Receiver> {
     if (typeof receiver.answer === 'function') receiver.answer(response, delivery);
     else response.writeHead(receiver.answer).end();
   });
-  receiver.url = `http://127.0.0.1:${listening.port}/hook`;
+  receiver.url = `${listening.origin}/hook`;
   receiver.close = listening.close;
   return receiver;
 }
@@ -41,18 +41,4 @@ async function readDelivery(request: IncomingMessage): Promise<ReceivedDelivery>
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   );
   return { id: headers['webhook-id'] ?? '', headers, body, event: JSON.parse(body) };
-}
-
-/** Starts an HTTP server at a free port. */
-export async function listenOnLoopback(listener: RequestListener) {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    server,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }

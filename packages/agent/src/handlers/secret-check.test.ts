@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SecretCoordinates } from '@headgate/contract';
+import { readingContext } from '../../testing/reading-work.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import { type Vault, VaultError, type VaultFault, vaultFaults } from '../vaults/vault.ts';
-import type { WorkContext } from './handler.ts';
 import { createSecretCheckHandler } from './secret-check.ts';
 
 const unused = () => assert.fail('no value is read, and nothing is changed');
-const context: WorkContext = {
-  reportStarted: unused,
-  step: unused,
-  tested: unused,
-  line: unused,
-  variables: unused,
-  conceal: unused,
-  cancel: new AbortController().signal,
-  kill: new AbortController().signal,
-};
 
 function checkWith(exists: Vault['exists'], secrets: SecretCoordinates[]) {
   const vault: Vault = { exists, read: unused, write: unused, delete: unused };
@@ -28,7 +18,7 @@ function checkWith(exists: Vault['exists'], secrets: SecretCoordinates[]) {
     leaseExpiresAt: '',
     payload: { secrets },
   };
-  return createSecretCheckHandler({ vaults })(work, context);
+  return createSecretCheckHandler({ vaults })(work, readingContext);
 }
 
 test('each secret is checked, in order', async () => {

@@ -4,14 +4,13 @@ import { rm } from 'node:fs/promises';
 import { after, describe, it } from 'node:test';
 import type { ProjectWarehouse, TableReadResult, TableReadWork } from '@headgate/contract';
 import { createTestPostgres } from '../../testing/postgres.ts';
+import { readingContext, readingServices } from '../../testing/reading-work.ts';
 import {
   createOpenConfinement,
   createTestDriver,
-  errorLog,
   makeWarehouseFolders,
   testPlace,
 } from '../../testing/warehouse.ts';
-import type { Connectors } from '../connectors/connectors.ts';
 import { createTableReadHandler } from './table-read.ts';
 
 const { root, folders } = makeWarehouseFolders();
@@ -27,19 +26,8 @@ after(async () => {
 
 const handler = createTableReadHandler({
   warehouses: { duckdb, postgres: postgres.driver },
-  secretReferences: {
-    read: (_, name) => postgres.target.readSecret(name),
-    readCloud: async () => assert.fail('no cloud'),
-  },
-  connectors: { open: () => assert.fail('no endpoint') } as unknown as Connectors,
-  log: errorLog,
+  ...readingServices(postgres.target.readSecret),
 });
-const { signal } = new AbortController();
-const unused = () => assert.fail('a read reports nothing before its end');
-const context = {
-  ...{ reportStarted: unused, step: unused, tested: unused, line: unused, variables: unused },
-  ...{ conceal: () => undefined, cancel: signal, kill: signal },
-};
 
 type Read = TableReadWork['read'];
 type Member<Name extends string> = Extract<TableReadResult, Record<Name, unknown>>;
@@ -75,7 +63,7 @@ for (const { warehouse, home, comment } of [
     async function read<Name extends string>(input: Read, maxBytes = 262_144): Promise<Member<Name>> {
       const payload = { ...testPlace, warehouse, seconds: 30, maxBytes, read: input };
       const work = { workId: 'w', epoch: 1, kind: 'table-read' as const, leaseExpiresAt: '', payload };
-      const outcome = await handler(work, context);
+      const outcome = await handler(work, readingContext);
       assert.equal(outcome.status, 'SUCCESS', outcome.message);
       return outcome.tableRead as Member<Name>;
     }
@@ -189,7 +177,7 @@ it('shows no table that the role for reading may not read', async () => {
   const read = async (input: Read) => {
     const payload = { ...testPlace, warehouse, seconds: 30, maxBytes: 10_000, read: input };
     const work = { workId: 'w', epoch: 1, kind: 'table-read' as const, leaseExpiresAt: '', payload };
-    return (await handler(work, context)).tableRead;
+    return (await handler(work, readingContext)).tableRead;
   };
   const { tables } = (await read({ type: 'list', offset: 0, limit: 9 })) as Member<'tables'>;
   assert.deepEqual(

@@ -1,13 +1,16 @@
 /** Azure Blob Storage, by an account key, a shared access signature, or a service principal. */
 import { createHmac } from 'node:crypto';
 import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
-import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
+import type { Exchange, ReceivedResponse } from '../connectors/exchange.ts';
 import { createAzureTokens } from './azure-token.ts';
 import { encodeKey } from './encode-key.ts';
-import { checkListed } from './listed-objects.ts';
+import { checkListed, listPages, type ObjectPage } from './listed-objects.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import {
   createStoreCalls,
+  describeObject,
+  readTime,
+  requireFrom,
   type StoreCall,
   type StoreFault,
   type StoreProtocol,
@@ -64,25 +67,19 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
   };
   const calls = createStoreCalls(exchange, protocol, time);
 
-  async function* list(prefix: string, signal: AbortSignal): AsyncGenerator<readonly StoredObject[]> {
-    let marker = '';
-    do {
+  const list = (prefix: string, signal: AbortSignal) =>
+    listPages<string>(name, async (marker) => {
       const query = {
         ...{ restype: 'container', comp: 'list', maxresults: '5000' },
         ...(prefix === '' ? {} : { prefix }),
-        ...(marker === '' ? {} : { marker }),
+        ...(marker === undefined ? {} : { marker }),
       };
       const { text } = await calls.send(
         () => ({ method: 'GET', url: locate('', query), headers: [] }),
         signal,
       );
-      const page = readPage(text, prefix, name);
-      if (page.next !== '' && page.next === marker)
-        throw new ConnectorError(`${name} answered the same page of its list again`);
-      marker = page.next;
-      yield page.objects;
-    } while (marker !== '');
-  }
+      return readPage(text, prefix, name);
+    });
 
   async function put(
     key: string,
@@ -100,15 +97,7 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
 
   return {
     list,
-    async stat(key, signal) {
-      const { headers } = await stat(key, signal);
-      return {
-        key,
-        size: Number(headers['content-length'] ?? 0),
-        modified: readTime(headers['last-modified']),
-        version: headers.etag ?? '',
-      };
-    },
+    stat: async (key, signal) => describeObject(key, (await stat(key, signal)).headers),
     read(key, { from, version: expected }, signal, use) {
       const headers: Header[] = [
         ['accept', '*/*'],
@@ -247,7 +236,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 const advise = ({ code }: StoreFault): string | undefined => remedies[code];
 
-function readPage(xml: string, prefix: string, name: string): { objects: StoredObject[]; next: string } {
+function readPage(xml: string, prefix: string, name: string): ObjectPage<string> {
   if (!xml.includes('<EnumerationResults'))
     throw new ConnectorError(`${name} answered without a list: check "endpoint"`);
   const objects = listElements(xml, 'Blob').map((entry): StoredObject => {
@@ -263,16 +252,5 @@ function readPage(xml: string, prefix: string, name: string): { objects: StoredO
       version: readElement(entry, 'Etag') ?? '',
     };
   });
-  return { objects: checkListed(objects, prefix, name), next: readElement(xml, 'NextMarker') ?? '' };
-}
-
-function requireFrom({ status, headers, body }: StreamedResponse, from: number, name: string) {
-  if (from === 0 || (status === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${from}-`)))
-    return body;
-  throw new PermanentFault(`${name} answered another part of the object than was asked for`);
-}
-
-function readTime(text: string | undefined): string {
-  const moment = new Date(text ?? '');
-  return Number.isNaN(moment.getTime()) ? '' : moment.toISOString();
+  return { objects: checkListed(objects, prefix, name), next: readElement(xml, 'NextMarker') || undefined };
 }

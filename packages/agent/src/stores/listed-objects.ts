@@ -1,11 +1,32 @@
 /** Judges what a store lists: a server may answer anything, and the agent keeps the list in its memory. */
-import { PermanentFault } from '@headgate/pipelines';
+import { ConnectorError, PermanentFault } from '@headgate/pipelines';
 import type { StoredObject } from './object-store.ts';
 
 /** Bytes of a name. S3 and Google Storage have 1,024 bytes, Azure 1,024 characters. */
 const keyLimit = 4_096;
 /** Bytes of what tells the versions of an object apart. */
 const versionLimit = 1_024;
+
+export interface ObjectPage<Cursor> {
+  objects: readonly StoredObject[];
+  /** Where the next page begins; undefined: this is the last one. */
+  next: Cursor | undefined;
+}
+
+/** @throws ConnectorError if a store repeats a page */
+export async function* listPages<Cursor>(
+  name: string,
+  readPage: (from: Cursor | undefined) => Promise<ObjectPage<Cursor>>,
+): AsyncGenerator<readonly StoredObject[]> {
+  let cursor: Cursor | undefined;
+  do {
+    const { objects, next } = await readPage(cursor);
+    if (next !== undefined && next === cursor)
+      throw new ConnectorError(`${name} answered the same page of its list again`);
+    cursor = next;
+    yield objects;
+  } while (cursor !== undefined);
+}
 
 /** @throws PermanentFault if the store lists what was not asked for, or what no store has */
 export function checkListed(objects: readonly StoredObject[], prefix: string, name: string): StoredObject[] {

@@ -1,12 +1,15 @@
 /** Amazon S3, and servers with its interface, such as MinIO, Ceph and Google Storage. */
-import { ConnectorError, nameStore, PermanentFault, type StoreAddress } from '@headgate/pipelines';
-import type { Exchange, ReceivedResponse, StreamedResponse } from '../connectors/exchange.ts';
+import { ConnectorError, nameStore, type StoreAddress } from '@headgate/pipelines';
+import type { Exchange, ReceivedResponse } from '../connectors/exchange.ts';
 import { encodeKey } from './encode-key.ts';
-import { checkListed } from './listed-objects.ts';
+import { checkListed, listPages, type ObjectPage } from './listed-objects.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import { type AccessKey, signRequest } from './sigv4.ts';
 import {
   createStoreCalls,
+  describeObject,
+  readTime,
+  requireFrom,
   type StoreCall,
   type StoreFault,
   type StoreProtocol,
@@ -72,9 +75,8 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
   const calls = createStoreCalls(exchange, protocol, time);
   const send = (call: () => StoreCall, signal: AbortSignal) => calls.send(call, signal);
 
-  async function* list(prefix: string, signal: AbortSignal): AsyncGenerator<readonly StoredObject[]> {
-    let token: string | undefined;
-    do {
+  const list = (prefix: string, signal: AbortSignal) =>
+    listPages<string>(name, async (token) => {
       const query = {
         'list-type': '2',
         'encoding-type': 'url',
@@ -82,25 +84,14 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
         ...(token === undefined ? {} : { 'continuation-token': token }),
       };
       const { text } = await send(() => ({ method: 'GET', url: locate('', query), headers: [] }), signal);
-      const page = readPage(text, prefix, name);
-      if (page.next !== undefined && page.next === token)
-        throw new ConnectorError(`${name} answered the same page of its list again`);
-      token = page.next;
-      yield page.objects;
-    } while (token !== undefined);
-  }
+      return readPage(text, prefix, name);
+    });
 
   return {
     list,
     async stat(key, signal) {
       const url = () => ({ method: 'HEAD', url: locate(key), headers: [] });
-      const { headers } = await send(url, signal);
-      return {
-        key,
-        size: Number(headers['content-length'] ?? 0),
-        modified: readTime(headers['last-modified']),
-        version: headers.etag ?? '',
-      };
+      return describeObject(key, (await send(url, signal)).headers);
     },
     read(key, { from, version }, signal, use) {
       const headers = [
@@ -195,11 +186,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 const advise = ({ code }: StoreFault): string | undefined => remedies[code];
 
-function readPage(
-  xml: string,
-  prefix: string,
-  name: string,
-): { objects: StoredObject[]; next: string | undefined } {
+function readPage(xml: string, prefix: string, name: string): ObjectPage<string> {
   const isTruncated = requireElement(xml, 'IsTruncated', name) === 'true';
   const isEncoded = readElement(xml, 'EncodingType') === 'url';
   const objects = listElements(xml, 'Contents').map((entry): StoredObject => {
@@ -238,19 +225,6 @@ function requireElement(xml: string, element: string, name: string): string {
 function requireDone({ text }: ReceivedResponse, name: string): void {
   const code = /<Error>/.test(text) ? (readElement(text, 'Code') ?? '') : undefined;
   if (code !== undefined) throw new ConnectorError(`${name} did not finish the object (${code}): run again`);
-}
-
-/** @throws ConnectorError if a store without ranges begins anew */
-function requireFrom({ status, headers, body }: StreamedResponse, from: number, name: string) {
-  if (from === 0) return body;
-  const isRight = status === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${from}-`);
-  if (isRight) return body;
-  throw new PermanentFault(`${name} answered another part of the object than was asked for`);
-}
-
-function readTime(text: string | undefined): string {
-  const time = new Date(text ?? '');
-  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
 
 const escapeXml = (text: string) =>

@@ -4,6 +4,7 @@ import type { Exchange, ReceivedResponse, SentRequest, StreamedResponse } from '
 import { ExchangeError } from '../connectors/exchange.ts';
 import { attemptLimit, createPauses, longestPauseMilliseconds, readPause } from '../connectors/waiting.ts';
 import type { Time } from '../time.ts';
+import type { StoredObject } from './object-store.ts';
 
 export type StoreTime = Pick<Time, 'sleep' | 'random'> & { date(): Date };
 
@@ -137,6 +138,31 @@ function describeFault(
   const message = `${protocol.name} answered ${status}${said}${advice === undefined ? '' : `: ${advice}`}`;
   const isPermanent = status >= 400 && status < 500 && !transient.includes(status);
   return isPermanent ? new PermanentFault(message) : new ConnectorError(message);
+}
+
+/** What the headers of an object say. */
+export const describeObject = (key: string, headers: ReceivedResponse['headers']): StoredObject => ({
+  key,
+  size: Number(headers['content-length'] ?? 0),
+  modified: readTime(headers['last-modified']),
+  version: headers.etag ?? '',
+});
+
+/** ISO 8601, or '' if it is no time. */
+export function readTime(text: string | undefined): string {
+  const time = new Date(text ?? '');
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
+}
+
+/** @throws PermanentFault if a store without ranges begins at the first byte */
+export function requireFrom(
+  { status, headers, body }: StreamedResponse,
+  from: number,
+  name: string,
+): StreamedResponse['body'] {
+  if (from === 0 || (status === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${from}-`)))
+    return body;
+  throw new PermanentFault(`${name} answered another part of the object than the requested one`);
 }
 
 function nameStoreIn(error: unknown, name: string): unknown {

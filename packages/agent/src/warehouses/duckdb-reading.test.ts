@@ -7,15 +7,14 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { SqlRules } from '@headgate/pipelines';
+import { readingContext, readingServices } from '../../testing/reading-work.ts';
 import {
   createOpenConfinement,
   createTestDriver,
   createTestWarehouses,
-  errorLog,
   makeWarehouseFolders,
   testPlace,
 } from '../../testing/warehouse.ts';
-import type { Connectors } from '../connectors/connectors.ts';
 import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
 import { getReason } from '../log.ts';
 import { findReason, RowsLost } from './statements/duckdb-chunks.ts';
@@ -211,40 +210,29 @@ test('a query whose time ends while it gives its rows is no success', async () =
 test('a query that takes too long ends, and the reason says how long it may take', async () => {
   const handler = createWarehouseQueryHandler({
     warehouses: createTestWarehouses(driver),
-    secretReferences: {
-      read: async () => assert.fail('no secret in these tests'),
-      readCloud: async () => assert.fail('no secret in these tests'),
-    },
-    connectors: { open: () => assert.fail('no endpoint') } as unknown as Connectors,
-    log: errorLog,
+    ...readingServices(),
   });
-  const unused = () => assert.fail('a query reports nothing before its end');
-  const { signal } = new AbortController();
-  const context = {
-    ...{ reportStarted: unused, step: unused, tested: unused, line: unused, variables: unused },
-    ...{ conceal: unused, cancel: signal, kill: signal },
-  };
   const payload = { ...testPlace, warehouse: { kind: 'duckdb' as const }, ...bounds, seconds: 1 };
   const work = { workId: 'w', epoch: 1, kind: 'warehouse-query' as const, leaseExpiresAt: '' };
   const sql = 'select count(*) from range(1000000) a, range(1000000) b where a.range % 7 = b.range % 11';
-  const late = await handler({ ...work, payload: { ...payload, sql } }, context);
+  const late = await handler({ ...work, payload: { ...payload, sql } }, readingContext);
   assert.deepEqual(
     [late.status, late.message],
     ['FAILED', 'the query took longer than 1 s: add a filter or a LIMIT'],
   );
   const outcome = await handler(
     { ...work, payload: { ...payload, sql: "select 'a' || chr(0) as b" } },
-    context,
+    readingContext,
   );
   assert.deepEqual(outcome.queryResult?.rows, [['a\uFFFD']], 'without what the server cannot store');
   const other = await handler(
     { ...work, payload: { ...payload, warehouse: { kind: 'snowflake' }, sql } },
-    context,
+    readingContext,
   );
   assert.match(other.message ?? '', /does not support/);
   const served = await handler(
     { ...work, payload: { ...payload, warehouse: { kind: 'postgres' }, sql } },
-    context,
+    readingContext,
   );
   assert.match(served.message ?? '', /has no connection to POSTGRES: create a data warehouse connection/);
 });

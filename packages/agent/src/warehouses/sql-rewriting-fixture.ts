@@ -1,5 +1,6 @@
 /** Test fixture: scripts of users in a real DuckDB, through the rewriter and the checks of the warehouse. */
-
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { type SqlRules, sqlRewriter } from '@headgate/pipelines';
 import type { Warehouse } from '../engine/ports/ports.ts';
@@ -15,6 +16,31 @@ export interface SqlFixture {
   /** Runs a script. Returns what has no effect here. */
   notes(script: string): Promise<string[]>;
   close(): void;
+}
+
+type SqlCases = readonly (readonly [script: string, rows: unknown[][]])[];
+
+/** Registers the hooks of a file of tests. `check` makes a test of each script. */
+export function createSqlSuite(): {
+  /** Runs a script. Returns the rows of its last statement. */
+  rows(script: string): Promise<unknown[][]>;
+  /** @param cases each script and the rows of its last statement, as the vendors' documentation has them */
+  check(name: string, cases: SqlCases): void;
+} {
+  let sql: SqlFixture;
+  before(async () => {
+    sql = await createSqlFixture();
+  });
+  after(() => sql.close());
+  return {
+    rows: (script) => sql.rows(script),
+    check(name, cases) {
+      describe(name, () => {
+        for (const [script, rows] of cases)
+          it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
+      });
+    },
+  };
 }
 
 export async function createSqlFixture(sqlRules: SqlRules = {}): Promise<SqlFixture> {

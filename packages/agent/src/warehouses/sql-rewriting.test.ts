@@ -1,20 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { createSqlFixture, type SqlFixture } from './sql-rewriting-fixture.ts';
+import { describe, it } from 'node:test';
+import { createSqlSuite } from './sql-rewriting-fixture.ts';
 
-let sql: SqlFixture;
-before(async () => {
-  sql = await createSqlFixture();
-});
-after(() => sql.close());
-
-/** Each script and the rows of its last statement, as the vendors' documentation has them. */
-function check(name: string, cases: readonly (readonly [script: string, rows: unknown[][]])[]): void {
-  describe(name, () => {
-    for (const [script, rows] of cases)
-      it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
-  });
-}
+const { check, ...sql } = createSqlSuite();
 
 check('keys that are declared and not enforced', [
   [

@@ -13,37 +13,54 @@ const sqlLimit = 100_000;
 export const queryBytesLimit = 262_144;
 export const querySecondsLimit = 30;
 
+export const WarehouseText = Type.String({ maxLength: queryBytesLimit });
 const Sql = Type.String({ minLength: 1, maxLength: sqlLimit });
 
-export const WarehouseQueryWork = Type.Object({
+/** Where an agent reads a warehouse, and the limits of what it returns. */
+export const warehouseReadMembers = {
   projectId: Uuid,
   environmentName: EnvironmentName,
   generation: Generation,
   warehouse: ProjectWarehouse,
-  sql: Sql,
-  maxRows: Type.Integer({ minimum: 1, maximum: queryRowLimit }),
   maxBytes: Type.Integer({ minimum: 1 }),
   seconds: Type.Integer({ minimum: 1 }),
+};
+export const WarehouseQueryWork = Type.Object({
+  ...warehouseReadMembers,
+  sql: Sql,
+  maxRows: Type.Integer({ minimum: 1, maximum: queryRowLimit }),
 });
 export type WarehouseQueryWork = Static<typeof WarehouseQueryWork>;
 
-const Text = Type.String({ maxLength: queryBytesLimit });
-const Cell = Type.Union([Text, Type.Number(), Type.Boolean(), Type.Null()]);
+const Cell = Type.Union([WarehouseText, Type.Number(), Type.Boolean(), Type.Null()]);
+/** @param order of what the rows and their values are in */
+export const rowsMembers = (order: string, limits: { rows: number; columns: number }) => ({
+  columns: Type.Array(WarehouseText, { maxItems: limits.columns }),
+  rows: Type.Array(Type.Array(Cell, { maxItems: limits.columns }), {
+    maxItems: limits.rows,
+    description: `In ${order}. Dates and times are texts, like numbers that a double cannot hold`,
+  }),
+  isCut: Type.Boolean({
+    description: `There are more rows: than the limit, or than ${queryBytesLimit.toLocaleString('en')} bytes hold`,
+  }),
+});
 export const WarehouseRows = named(
   'WarehouseRows',
-  Type.Object({
-    columns: Type.Array(Text, { maxItems: queryBytesLimit }),
-    rows: Type.Array(Type.Array(Cell, { maxItems: queryBytesLimit }), {
-      maxItems: queryRowLimit,
-      description:
-        'In the order of the columns. Dates and times are texts, like numbers that a double cannot hold',
-    }),
-    isCut: Type.Boolean({
-      description: `There are more rows: than the limit, or than ${queryBytesLimit.toLocaleString('en')} bytes hold`,
-    }),
-  }),
+  Type.Object(rowsMembers('the order of the columns', { rows: queryRowLimit, columns: queryBytesLimit })),
 );
 export type WarehouseRows = Static<typeof WarehouseRows>;
+
+export const agentMember = {
+  agentId: Type.Optional({ ...OpaqueId, description: 'Default: the agent of the environment' }),
+};
+export const warehouseReadProblems = [
+  'environment-not-found',
+  'environment-without-agent',
+  'unknown-agent',
+  'no-agent-for-query',
+  'warehouse-query-failed',
+  'warehouse-query-timeout',
+] as const;
 
 export const queryWarehouse = operation({
   id: 'queryWarehouse',
@@ -64,17 +81,10 @@ export const queryWarehouse = operation({
     maxRows: Type.Optional(
       Type.Integer({ minimum: 1, maximum: queryRowLimit, description: `Default: ${queryDefaultRows}` }),
     ),
-    agentId: Type.Optional({ ...OpaqueId, description: 'Default: the agent of the environment' }),
+    ...agentMember,
   }),
   success: { status: 200, body: WarehouseRows },
-  problems: [
-    'environment-not-found',
-    'environment-without-agent',
-    'unknown-agent',
-    'no-agent-for-query',
-    'warehouse-query-failed',
-    'warehouse-query-timeout',
-  ],
+  problems: warehouseReadProblems,
   events: ['warehouse-query-requested'],
 });
 

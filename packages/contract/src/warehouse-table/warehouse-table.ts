@@ -1,21 +1,18 @@
 /** The tables and views of the warehouse of an environment. Its agent reads them. */
 import { type Static, Type } from 'typebox';
-import { ProjectWarehouse } from '../agent-protocol/run-members.ts';
 import { environmentPath } from '../environment/environment.ts';
 import { nameLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
+import { oneOf, pageOf, pageQuery, pageSizeLimit } from '../primitives.ts';
 import {
-  EnvironmentName,
-  Generation,
-  OpaqueId,
-  oneOf,
-  pageOf,
-  pageQuery,
-  pageSizeLimit,
-  Uuid,
-} from '../primitives.ts';
-import { queryBytesLimit, querySecondsLimit } from '../warehouse-query/warehouse-query.ts';
+  agentMember,
+  querySecondsLimit,
+  rowsMembers,
+  WarehouseText,
+  warehouseReadMembers,
+  warehouseReadProblems,
+} from '../warehouse-query/warehouse-query.ts';
 import { identifierLimit } from './table-name.ts';
 
 export const previewRowLimit = 200;
@@ -67,21 +64,11 @@ const DescribedTable = Type.Object({
 });
 export type DescribedTable = Static<typeof DescribedTable>;
 
-const Text = Type.String({ maxLength: queryBytesLimit });
-const Cell = Type.Union([Text, Type.Number(), Type.Boolean(), Type.Null()]);
 export const TablePreview = named(
   'TablePreview',
   Type.Object({
-    columns: Type.Array(Text, { maxItems: columnLimit }),
-    rows: Type.Array(Type.Array(Cell, { maxItems: columnLimit }), {
-      maxItems: previewRowLimit,
-      description:
-        'In no particular order. Dates and times are texts, like numbers that a double cannot hold',
-    }),
-    isCut: Type.Boolean({
-      description: `There are more rows: than the limit, or than ${queryBytesLimit.toLocaleString('en')} bytes hold`,
-    }),
-    cutColumns: Type.Array(Text, {
+    ...rowsMembers('no particular order', { rows: previewRowLimit, columns: columnLimit }),
+    cutColumns: Type.Array(WarehouseText, {
       maxItems: columnLimit,
       description: `Columns with a value that was cut, after ${previewValueLimit.toLocaleString('en')} characters, or fewer in a table of more than 32 columns`,
     }),
@@ -91,12 +78,7 @@ export type TablePreview = Static<typeof TablePreview>;
 
 const Table = { schema: Type.Optional(Identifier), name: Identifier };
 export const TableReadWork = Type.Object({
-  projectId: Uuid,
-  environmentName: EnvironmentName,
-  generation: Generation,
-  warehouse: ProjectWarehouse,
-  seconds: Type.Integer({ minimum: 1 }),
-  maxBytes: Type.Integer({ minimum: 1 }),
+  ...warehouseReadMembers,
   read: Type.Union([
     Type.Object({
       type: Type.Literal('list'),
@@ -165,25 +147,14 @@ const tablePath = {
       '`schema.name`, or `name` in the default schema. Write a part with a dot in quotation marks, and double those that it holds: `shop."net.sales"`',
   }),
 };
-const agentQuery = {
-  agentId: Type.Optional({ ...OpaqueId, description: 'Default: the agent of the environment' }),
-};
-const readProblems = [
-  'environment-not-found',
-  'environment-without-agent',
-  'unknown-agent',
-  'no-agent-for-query',
-  'warehouse-query-failed',
-  'warehouse-query-timeout',
-] as const;
-const asked = `The agent of the environment is asked, which may take ${querySecondsLimit} seconds.`;
+const slowRead = `The agent of the environment is asked, which may take ${querySecondsLimit} seconds.`;
 
 export const listWarehouseTables = operation({
   ...tableOperation,
   id: 'listWarehouseTables',
   path,
   summary: 'List tables and views',
-  description: `Ordered by schema and name. ${asked} In a POSTGRES project these are the tables that the connection’s role for reading may read.`,
+  description: `Ordered by schema and name. ${slowRead} In a POSTGRES project these are the tables that the connection’s role for reading may read.`,
   params: Type.Object(environmentPath),
   query: Type.Object({
     ...pageQuery,
@@ -194,10 +165,10 @@ export const listWarehouseTables = operation({
         description: 'Only tables whose name has this in it, in upper or lower case',
       }),
     ),
-    ...agentQuery,
+    ...agentMember,
   }),
   success: { status: 200, body: pageOf(WarehouseTable) },
-  problems: [...readProblems, 'invalid-table-name'],
+  problems: [...warehouseReadProblems, 'invalid-table-name'],
   events: [],
 });
 
@@ -206,11 +177,11 @@ export const getWarehouseTable = operation({
   id: 'getWarehouseTable',
   path: `${path}/{tableName}`,
   summary: 'Get the columns of a table',
-  description: asked,
+  description: slowRead,
   params: Type.Object(tablePath),
-  query: Type.Object(agentQuery),
+  query: Type.Object(agentMember),
   success: { status: 200, body: WarehouseTableDetails },
-  problems: [...readProblems, 'invalid-table-name', 'table-not-found'],
+  problems: [...warehouseReadProblems, 'invalid-table-name', 'table-not-found'],
   events: [],
 });
 
@@ -219,14 +190,14 @@ export const previewWarehouseTable = operation({
   id: 'previewWarehouseTable',
   path: `${path}/{tableName}/preview`,
   summary: 'Preview the rows of a table',
-  description: `Some rows, with long values cut. ${asked}`,
+  description: `Some rows, with long values cut. ${slowRead}`,
   params: Type.Object(tablePath),
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: previewRowLimit, default: previewDefaultRows }),
-    ...agentQuery,
+    ...agentMember,
   }),
   success: { status: 200, body: TablePreview },
-  problems: [...readProblems, 'invalid-table-name', 'table-not-found'],
+  problems: [...warehouseReadProblems, 'invalid-table-name', 'table-not-found'],
   events: [],
 });
 

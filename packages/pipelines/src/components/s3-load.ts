@@ -20,12 +20,18 @@ import {
   readObjectReading,
   readOnError,
 } from './object-format.ts';
-import { readStoreAccess, storeParameters } from './store-parameters.ts';
+import {
+  readStoreAccess,
+  refuseNamed,
+  refuseStage,
+  type StoreKind,
+  stageParameter,
+  storeKinds,
+  storeParameters,
+} from './store-parameters.ts';
 
 const sourceParameters = {
-  stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
-    standard: '[Custom]',
-  }),
+  stage: stageParameter,
   encryption: textParameter('How the store encrypts the objects. Encryption by the client is not supported.'),
   pattern: textParameter(
     'A regular expression in the syntax of RE2 that the whole name of an object, or what follows the prefix, must match. Empty: all objects.',
@@ -51,28 +57,23 @@ const ofVendor = [
   ...['disableAutoConvert', 'storageIntegration'],
 ];
 
-interface Kind {
-  type: string;
-  prefix: string;
-  store: string;
-  example: string;
-}
-
-function createObjectLoad({ type, prefix, store, example }: Kind): OrchestrationDefinition {
+function createObjectLoad({ type, prefix, name, example }: StoreKind): OrchestrationDefinition {
   return {
     kind: 'orchestration',
     warehouse: true,
     embeddedOnly: true,
-    about: `Loads objects of ${store} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
+    about: `Loads objects of ${name} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
-      [prefix]: textParameter(`How the names of the objects begin, such as ${example}.`, { required: true }),
+      [prefix]: textParameter(`How the names of the objects begin, such as ${example}/orders/.`, {
+        required: true,
+      }),
       ...sourceParameters,
     },
     noEffect: ofVendor,
-    example: `type: ${type}
+    example: `type: ${type}-load
 parameters:
-  ${prefix}: ${example}
+  ${prefix}: ${example}/orders/
   pattern: ".*[.]csv"
   credentials: lake-reader
   targetTable: orders
@@ -84,7 +85,7 @@ parameters:
 }
 
 function planLoad(prefix: string, parameters: Parameters) {
-  refuseNamed(parameters);
+  refuseUnsupported(parameters);
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
   const place = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
@@ -111,16 +112,9 @@ function planLoad(prefix: string, parameters: Parameters) {
   } as const;
 }
 
-/** Stages and file formats of a vendor's warehouse are not here. */
-function refuseNamed(parameters: Parameters): void {
-  for (const [name, what, remedy] of [
-    ['stage', 'a stage', 'set it to [Custom] and give the address of the objects'],
-    ['format', 'a file format', 'set it to [Custom] and give its parameters here'],
-  ] as const) {
-    const value = parameters.optionalText(name);
-    if (value !== undefined && value !== '[Custom]')
-      throw new ParameterError(`"${name}" is ${value}, ${what} of a vendor’s warehouse: ${remedy}`);
-  }
+function refuseUnsupported(parameters: Parameters): void {
+  refuseStage(parameters);
+  refuseNamed(parameters, 'format', 'a file format', 'its parameters here');
   const fields = parameters.value('metadataFields');
   if (Array.isArray(fields) ? fields.length > 0 : (fields ?? '') !== '')
     throw new ParameterError('"metadataFields" is not supported: clear it');
@@ -137,23 +131,6 @@ function readSizeLimit(parameters: Parameters): number | undefined {
   throw new ParameterError(`"sizeLimitB" is ${limit}: it must be at least 1`);
 }
 
-export const s3Load = createObjectLoad({
-  type: 's3-load',
-  prefix: 's3ObjectPrefix',
-  store: 'S3',
-  example: 's3://example-lake/orders/',
-});
-
-export const azureBlobStorageLoad = createObjectLoad({
-  type: 'azure-blob-storage-load',
-  prefix: 'azureStorageLocation',
-  store: 'Azure Blob Storage',
-  example: 'azure://examplelake.blob.core.windows.net/orders/2026/',
-});
-
-export const googleCloudStorageLoad = createObjectLoad({
-  type: 'google-cloud-storage-load',
-  prefix: 'gcsObjectPrefix',
-  store: 'Google Cloud Storage',
-  example: 'gs://example-lake/orders/',
-});
+export const s3Load = createObjectLoad(storeKinds.s3);
+export const azureBlobStorageLoad = createObjectLoad(storeKinds.azure);
+export const googleCloudStorageLoad = createObjectLoad(storeKinds.google);

@@ -1,5 +1,5 @@
 /** Writes the rows of a table to an object of a store. */
-import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import { type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
@@ -12,14 +12,19 @@ import {
   yesNoParameter,
 } from './definition/declared-parameters.ts';
 import { csvParameters, readMomentFormat, readSeparators } from './object-format.ts';
-import { readStoreAccess, storeParameters } from './store-parameters.ts';
+import {
+  readStoreAccess,
+  refuseStage,
+  type StoreKind,
+  stageParameter,
+  storeKinds,
+  storeParameters,
+} from './store-parameters.ts';
 
 const { recordDelimiter, fieldDelimiter, dateFormat, timeFormat, timestampFormat } = csvParameters;
 
 const unloadParameters = {
-  stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
-    standard: '[Custom]',
-  }),
+  stage: stageParameter,
   filePrefix: textParameter('The name of the object after the prefix, or how it begins.', { required: true }),
   ...storeParameters,
   targetTable: textParameter('The table whose rows are written.', { required: true }),
@@ -45,32 +50,27 @@ const unloadParameters = {
   includeHeaders: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
 };
 
-interface Kind {
-  type: string;
-  prefix: string;
-  store: string;
-  example: string;
-}
-
-function createObjectUnload({ type, prefix, store, example }: Kind): OrchestrationDefinition {
+function createObjectUnload({ type, prefix, name, example }: StoreKind): OrchestrationDefinition {
   return {
     kind: 'orchestration',
     warehouse: true,
     embeddedOnly: true,
     changesElsewhere: 'writes to an object store',
-    about: `Writes the rows of a table to one object of ${store}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
+    about: `Writes the rows of a table to one object of ${name}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
-      [prefix]: textParameter(`How the name of the object begins, such as ${example}.`, { required: true }),
+      [prefix]: textParameter(`How the name of the object begins, such as ${example}/out/.`, {
+        required: true,
+      }),
       ...unloadParameters,
     },
     noEffect: [
       ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId', 'maxFileSize'],
       ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema', 'storageIntegration'],
     ],
-    example: `type: ${type}
+    example: `type: ${type}-unload
 parameters:
-  ${prefix}: ${example}
+  ${prefix}: ${example}/out/
   filePrefix: totals.csv
   credentials: lake-writer
   targetTable: totals
@@ -78,11 +78,7 @@ parameters:
   singleFile: "True"
   overwrite: "True"`,
     plan({ parameters, dialect }) {
-      const stage = parameters.optionalText('stage');
-      if (stage !== undefined && stage !== '[Custom]')
-        throw new ParameterError(
-          `"stage" is ${stage}, a stage of a vendor’s warehouse: set it to [Custom] and give the address of the objects`,
-        );
+      refuseStage(parameters);
       const fileType = parameters.choice(
         'fileType',
         { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET' } as const,
@@ -143,23 +139,6 @@ function createStatement(
   };
 }
 
-export const s3Unload = createObjectUnload({
-  type: 's3-unload',
-  prefix: 's3ObjectPrefix',
-  store: 'S3',
-  example: 's3://example-lake/out/',
-});
-
-export const azureBlobStorageUnload = createObjectUnload({
-  type: 'azure-blob-storage-unload',
-  prefix: 'azureStorageLocation',
-  store: 'Azure Blob Storage',
-  example: 'azure://examplelake.blob.core.windows.net/out/',
-});
-
-export const googleCloudStorageUnload = createObjectUnload({
-  type: 'google-cloud-storage-unload',
-  prefix: 'gcsObjectPrefix',
-  store: 'Google Cloud Storage',
-  example: 'gs://example-lake/out/',
-});
+export const s3Unload = createObjectUnload(storeKinds.s3);
+export const azureBlobStorageUnload = createObjectUnload(storeKinds.azure);
+export const googleCloudStorageUnload = createObjectUnload(storeKinds.google);

@@ -3,6 +3,36 @@ import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import type { Cloud, StoreAccess, StoreCredentials } from '../stores/store-address.ts';
 import { choiceParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
+export interface StoreKind {
+  /** How the types of its components begin. */
+  type: string;
+  /** The parameter with the address. */
+  prefix: string;
+  name: string;
+  /** The address of a store of examples. */
+  example: string;
+}
+
+export const storeKinds = {
+  s3: { type: 's3', prefix: 's3ObjectPrefix', name: 'S3', example: 's3://example-lake' },
+  azure: {
+    type: 'azure-blob-storage',
+    prefix: 'azureStorageLocation',
+    name: 'Azure Blob Storage',
+    example: 'azure://examplelake.blob.core.windows.net',
+  },
+  google: {
+    type: 'google-cloud-storage',
+    prefix: 'gcsObjectPrefix',
+    name: 'Google Cloud Storage',
+    example: 'gs://example-lake',
+  },
+} as const satisfies Record<string, StoreKind>;
+
+export const stageParameter = textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
+  standard: '[Custom]',
+});
+
 export const storeParameters = {
   authentication: choiceParameter(
     'Credentials: those that `credentials` names, or else the project’s connection of the type CLOUD_PLATFORM_CREDENTIALS. Machine role: the role of the agent’s machine, if its operator allows it. None: the store is public.',
@@ -21,6 +51,23 @@ export const storeParameters = {
     'Yes',
   ),
 };
+
+/** Stages and file formats of a vendor’s warehouse are not here. @throws ParameterError */
+export function refuseNamed(
+  parameters: Parameters,
+  name: 'stage' | 'format',
+  what: string,
+  remedy: string,
+): void {
+  const value = parameters.optionalText(name);
+  if (value !== undefined && value !== '[Custom]')
+    throw new ParameterError(
+      `"${name}" is ${value}, ${what} of a vendor’s warehouse: set it to [Custom] and give ${remedy}`,
+    );
+}
+
+export const refuseStage = (parameters: Parameters): void =>
+  refuseNamed(parameters, 'stage', 'a stage', 'the address of the objects');
 
 /** @throws ParameterError */
 export function readStoreAccess(parameters: Parameters): StoreAccess {

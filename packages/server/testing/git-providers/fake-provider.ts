@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Secret } from '@headgate/contract';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 import type { ProviderName } from '../../src/delivery/git-providers/git-provider.ts';
 import type { ProviderAddresses } from '../../src/delivery/git-providers/index.ts';
-import { listenOnLoopback } from '../webhook-receiver.ts';
 
 export type FakeRole = 'none' | 'read' | 'write' | 'admin';
 

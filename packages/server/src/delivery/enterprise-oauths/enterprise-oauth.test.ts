@@ -4,9 +4,9 @@ import { createVerify, generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
 import type { EnterpriseOauth, Page, RepositoryBranch } from '@headgate/contract';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
 import { startTestServer } from '../../../testing/server.ts';
-import { listenOnLoopback } from '../../../testing/webhook-receiver.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
-import { listenOnLoopback } from '../../../testing/webhook-receiver.ts';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 import { silentLog } from '../../kernel/log.ts';
 import { createEgressGuard, parseEgressAllow } from '../../kernel/security/egress.ts';
 import { Secret } from '../../kernel/security/sealed.ts';

@@ -4,8 +4,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { listenOnLoopback } from '@headgate/contract/testing/loopback-server';
 import { makeCertificate } from '../../../testing/certificate.ts';
-import { listenOnLoopback } from '../../../testing/webhook-receiver.ts';
 import { createEgressGuard, parseEgressAllow, type Resolve } from './egress.ts';
 import { createOutgoingClient, type OutgoingClient } from './outgoing-client.ts';
 

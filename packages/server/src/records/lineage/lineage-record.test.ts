@@ -48,36 +48,30 @@ test('fields are merged once, and a dataset that is made again forgets what was 
   assert.deepEqual(fieldsOf([step('x'), step('y', true)]), ['y']);
 });
 
-test('columns of the graph that repeat long names are bounded, and counted', () => {
-  const names = ['from', 'to'].map((name) => name + 'x'.repeat(900));
-  const columns = Array.from({ length: 5_000 }, (_, index) => ({
+/** A step whose table has a long name, which each of its columns repeats. */
+function createLongStep(columnCount: number) {
+  const columns = Array.from({ length: columnCount }, (_, index) => ({
     name: `c${index}`,
     inputs: [{ dataset: 0, field: 'a', transformation: 'IDENTITY' as const }],
   }));
-  const output = { kind: 'warehouse' as const, name: names[1] ?? '', columns };
-  const step = {
-    stepId: 's',
-    inputs: [{ kind: 'warehouse' as const, name: names[0] ?? '' }],
-    outputs: [output],
-  };
-  const { columns: kept, omittedColumns } = describeLineage({ steps: [step] });
-  assert.ok(JSON.stringify(kept).length < 5_000_000);
+  const [from, to] = ['from', 'to'].map((name) => ({
+    kind: 'warehouse' as const,
+    name: name + 'x'.repeat(900),
+  }));
+  assert.ok(from && to);
+  return { stepId: 's', inputs: [from], outputs: [{ ...to, columns }] };
+}
+
+test('columns of the graph that repeat long names are bounded, and counted', () => {
+  const step = createLongStep(5_000);
+  const { columns, omittedColumns } = describeLineage({ steps: [step] });
+  assert.ok(JSON.stringify(columns).length < 5_000_000);
   assert.ok(omittedColumns > 0);
-  assert.equal(kept.length + omittedColumns, 5_000);
+  assert.equal(columns.length + omittedColumns, 5_000);
 });
 
 test('an event that would repeat long names is bounded, and says so', () => {
-  const names = ['from', 'to'].map((name) => name + 'x'.repeat(900));
-  const columns = Array.from({ length: 3_000 }, (_, index) => ({
-    name: `c${index}`,
-    inputs: [{ dataset: 0, field: 'a', transformation: 'IDENTITY' as const }],
-  }));
-  const output = { kind: 'warehouse' as const, name: names[1] ?? '', columns };
-  const step = {
-    stepId: 's',
-    inputs: [{ kind: 'warehouse' as const, name: names[0] ?? '' }],
-    outputs: [output],
-  };
+  const step = createLongStep(3_000);
   const [projectId, environmentId, runId, executionId] = ['p', 'e', 'r', 'x'];
   const event = renderRunEvent('headgate', {
     ...{ projectId, environmentId, runId, executionId, environmentName: 'dev', versionName: 'v1' },
