@@ -14,6 +14,7 @@ import { createOutputTurns, type OutputTurn } from './output-turns.ts';
 import { onOwnPostgres, prepareCluster, THROWAWAY_SETTINGS } from './own-postgres.ts';
 import { inRunFolder } from './run-folder.ts';
 import { groupTestFiles } from './test-groups.ts';
+import { bundleTestPrograms } from './test-programs.ts';
 import { runTests } from './test-run.ts';
 import { readTestSelection, selectTestFiles, type TestSelection } from './test-selection.ts';
 import { createModuleReader, createTierSorter, TIERS } from './test-tiers.ts';
@@ -62,15 +63,18 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
-    const cluster = others.includes('acceptance')
-      ? { HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal) }
+    const prepared = others.includes('acceptance')
+      ? {
+          HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal),
+          HEADGATE_TEST_SERVER: await bundleTestPrograms(checkout),
+        }
       : {};
     if (stopping.signal.aborted) return [];
     const compiled = openCompileCache(join(folder, 'compiled'), getCompileCacheDir());
     const environment = {
       HEADGATE_TEST_DATABASE_URL: url,
       NODE_COMPILE_CACHE: compiled.path,
-      ...cluster,
+      ...prepared,
     };
     // In one run: when one tier has no more files, the other one goes on with the processors of both.
     const files = others.flatMap((tier) => selected[tier]);
