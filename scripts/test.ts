@@ -23,10 +23,10 @@ import type { TestTotals } from './test-totals.ts';
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/{src,testing}/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
 /**
- * Files of one tier at one time: one more than there are processors. A test file waits for PostgreSQL, processes
- * and clocks about half of its time, and acceptance tests wait more: with both tiers, twice as many.
+ * Files of one tier at one time: two more than there are processors. A test file waits for PostgreSQL, processes
+ * and clocks more than half of its time, and acceptance tests wait more: with both tiers, twice as many.
  */
-const AT_ONCE = availableParallelism() + 1;
+const AT_ONCE = availableParallelism() + 2;
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
 const SLOWEST_SHOWN = 20;
