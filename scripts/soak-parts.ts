@@ -30,6 +30,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'ai-tasks/kills': 1,
   'acceptance/killed-ai-task': 30,
   'connector-profiles/connector-properties': 0.5,
+  'streaming-pipelines/streaming-properties': 0.1,
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
   'http/bad-input': 5,
@@ -39,7 +40,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'acceptance/schedules': 5,
   'warehouses/duckdb-memory': 3,
   'lineage/values.test': 1.5,
-  'time-fuzz/time-fuzz': 20,
+  'time-fuzz/time-fuzz': 8,
 };
 /** A shorter turn has one of these files, a longer one all. */
 const SECONDS_PER_FILE = 12;

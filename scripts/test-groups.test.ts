@@ -9,6 +9,7 @@ import {
   dealIntoGroups,
   findSharedInstallation,
   groupTestFiles,
+  interleave,
   LONGEST,
 } from './test-groups.ts';
 
@@ -67,17 +68,25 @@ test('files are dealt to groups of at most 24; a few files run at the same time'
   assert.deepEqual(dealIntoGroups(files(104), 3).flat().toSorted(), files(104).toSorted());
 });
 
+test('acceptance tests are spread between groups of slice tests', () => {
+  assert.deepEqual(interleave(['a1', 'a2', 'a3', 'a4'], ['s1', 's2']), ['a1', 's1', 'a2', 'a3', 's2', 'a4']);
+  assert.deepEqual(interleave([], ['s1', 's2']), ['s1', 's2']);
+});
+
 test('the programs of the longest files come first, then those of groups, then the other files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-groups-'));
   try {
     const [first = ''] = LONGEST;
     const shared = 'packages/server/src/main/objects.test.ts';
     const other = 'scripts/test-run.test.ts';
-    const found = groupTestFiles(process.cwd(), [other, shared, first], { folder, atOnce: 3 });
-    assert.deepEqual(found, [join(folder, 'group-001.mjs'), join(folder, 'group-002.mjs'), other]);
+    const waiting = 'test/acceptance/cancelling.test.ts';
+    const found = groupTestFiles(process.cwd(), [other, shared, waiting, first], { folder, atOnce: 3 });
+    const programs = ['group-001.mjs', 'group-002.mjs', 'group-003.mjs'];
+    assert.deepEqual(found, [...programs.map((name) => join(folder, name)), other]);
     for (const [program, path] of [
       [found[0], first],
-      [found[1], shared],
+      [found[1], waiting],
+      [found[2], shared],
     ])
       assert.match(readFileSync(program ?? '', 'utf8'), new RegExp(`"${path}"`));
   } finally {

@@ -36,6 +36,8 @@ export const LONGEST: readonly string[] = [
   'packages/agent/src/scripts/python-script.test.ts',
   'packages/agent/src/scripts/kernel-limits.test.ts',
   'test/acceptance/first-run.test.ts',
+  'test/acceptance/killed-migration.test.ts',
+  'test/time-fuzz/time-fuzz.test.ts',
   'test/acceptance/packed-agent.test.ts',
   'test/acceptance/never-ending.test.ts',
   'test/acceptance/backup.test.ts',
@@ -68,9 +70,18 @@ export function dealIntoGroups(files: readonly string[], atOnce: number): string
   return Array.from({ length: count }, (_, group) => files.filter((_, index) => index % count === group));
 }
 
+/** Spreads the parts of each list evenly: both begin and end at about the same place. */
+export function interleave<Item>(...lists: readonly (readonly Item[])[]): Item[] {
+  return lists
+    .flatMap((list) => list.map((item, index) => ({ item, place: (index + 0.5) / list.length })))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}
+
 /**
- * The arguments of `node --test` for these files of a tier. Programs that run groups are written to the folder,
- * which is absolute: Node.js sorts what it runs, absolute paths first.
+ * The arguments of `node --test` for these files of a tier: first the longest files, then acceptance tests, which
+ * mostly wait, between groups of slice tests, which need the processors, then short files that run alone. Programs are
+ * written to the folder, which is absolute, because Node.js sorts what it runs: absolute paths first.
  */
 export function groupTestFiles(
   checkout: string,
@@ -78,21 +89,22 @@ export function groupTestFiles(
   { folder, atOnce }: { folder: string; atOnce: number },
 ): string[] {
   const textOf = (path: string) => readFileSync(join(checkout, path), 'utf8');
+  const longest = LONGEST.filter((path) => files.includes(path));
   const sharing = files.filter((path) => canShareProcess(path, textOf(path)));
   const installationOf = (path: string) => findSharedInstallation(path, textOf(path));
-  const onInstallation = files.filter((path) => installationOf(path) !== undefined);
-  const longest = LONGEST.filter((path) => files.includes(path));
-  const grouped = new Set([...longest, ...sharing, ...onInstallation]);
+  const waiting = files.filter((path) => path.startsWith('test/') && !longest.includes(path));
+  const [alone = [], onInstallation = []] = [false, true].map((isShared) =>
+    waiting.filter((path) => (installationOf(path) !== undefined) === isShared),
+  );
+  // A process loads the server or the engine, which takes a second each.
+  const slices = [...Map.groupBy(sharing, (path) => path.split('/')[1]).values()].flatMap((each) =>
+    dealIntoGroups(each, atOnce),
+  );
+  const acceptance = [...Map.groupBy(onInstallation, installationOf).values(), ...alone.map((path) => [path])];
+  const groups = [...longest.map((path) => [path]), ...interleave(acceptance, slices)];
+  const grouped = new Set(groups.flat());
   mkdirSync(folder, { recursive: true });
   const runner = JSON.stringify(new URL('run-test-group.ts', import.meta.url).href);
-  const groups = [
-    ...longest.map((path) => [path]),
-    ...Map.groupBy(onInstallation, installationOf).values(),
-    // A process loads the server or the engine, which takes a second each.
-    ...[...Map.groupBy(sharing, (path) => path.split('/')[1]).values()].flatMap((each) =>
-      dealIntoGroups(each, atOnce),
-    ),
-  ];
   const programs = groups.map((group, index) => {
     const program = join(folder, `group-${String(index + 1).padStart(3, '0')}.mjs`);
     const paths = JSON.stringify(group, null, 2);

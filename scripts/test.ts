@@ -14,6 +14,7 @@ import { createOutputTurns, type OutputTurn } from './output-turns.ts';
 import { onOwnPostgres, prepareCluster, THROWAWAY_SETTINGS } from './own-postgres.ts';
 import { inRunFolder } from './run-folder.ts';
 import { groupTestFiles } from './test-groups.ts';
+import { bundleTestPrograms } from './test-programs.ts';
 import { runTests } from './test-run.ts';
 import { readTestSelection, selectTestFiles, type TestSelection } from './test-selection.ts';
 import { createModuleReader, createTierSorter, TIERS } from './test-tiers.ts';
@@ -22,10 +23,10 @@ import type { TestTotals } from './test-totals.ts';
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/{src,testing}/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
 /**
- * Files of one tier at one time: one more than there are processors. A test file waits for PostgreSQL, processes
- * and clocks about half of its time, and acceptance tests wait more: with both tiers, twice as many.
+ * Files of one tier at one time: two more than there are processors. A test file waits for PostgreSQL, processes
+ * and clocks more than half of its time, and acceptance tests wait more: with both tiers, twice as many.
  */
-const AT_ONCE = availableParallelism() + 1;
+const AT_ONCE = availableParallelism() + 2;
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
 const SLOWEST_SHOWN = 20;
@@ -62,15 +63,18 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
-    const cluster = others.includes('acceptance')
-      ? { HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal) }
+    const prepared = others.includes('acceptance')
+      ? {
+          HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal),
+          HEADGATE_TEST_SERVER: await bundleTestPrograms(checkout),
+        }
       : {};
     if (stopping.signal.aborted) return [];
     const compiled = openCompileCache(join(folder, 'compiled'), getCompileCacheDir());
     const environment = {
       HEADGATE_TEST_DATABASE_URL: url,
       NODE_COMPILE_CACHE: compiled.path,
-      ...cluster,
+      ...prepared,
     };
     // In one run: when one tier has no more files, the other one goes on with the processors of both.
     const files = others.flatMap((tier) => selected[tier]);

@@ -16,7 +16,7 @@ import { ended, hasEnded, Installation, pidOf } from './harness/installation.ts'
 import { type ProcessKind, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
 
-const rounds = roundsOr(2);
+const rounds = roundsOr(1);
 /** When one of these is killed, all processes end. */
 const chain: readonly ProcessKind[] = ['npm', 'bootstrap', 'server'];
 const kinds: readonly ProcessKind[] = [

@@ -24,7 +24,7 @@ import { ended, Installation, pidOf } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
-const rounds = roundsOr(2);
+const rounds = roundsOr(1);
 const tools = ['commit', 'run_pipeline'] as const;
 type ToolName = (typeof tools)[number];
 /** `answered`: some time after the model asked for the call. `effect`: it is seen. `asked-again`: with the result. */
@@ -176,7 +176,7 @@ describe(`a server killed around a call (TEST_SEED=${seed})`, { timeout: 600_000
   }
 
   for (let round = 0; round < rounds; round += 1) {
-    // Two rounds in a row have both tools.
+    // Both tools are killed around in two rounds, or runs with other seeds.
     const tool = tools[(round + seed) % tools.length] ?? 'commit';
     const moment = moments[Math.floor((round + seed) / tools.length) % moments.length] ?? 'effect';
     it(`round ${round + 1}: ${moment}, ${tool}`, async (context) => {

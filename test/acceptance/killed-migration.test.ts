@@ -25,7 +25,7 @@ import { Project } from './harness/project.ts';
  * The requests of a migration are, in their order: the lists of both, a dry push, fetch, push, and both lists
  * again. A negative number counts from the end. Each run tries some, and others the next time.
  */
-const killedAt = [0, 2, 5, 8, 10, -1].filter((_, index, all) => isInTurn(index, all.length, 2));
+const killedAt = [0, 2, 5, 8, 10, -1].filter((_, index, all) => isInTurn(index, all.length, 1));
 
 describe(`a server killed during a repository migration (TEST_SEED=${testSeed})`, () => {
   let headgate: Installation;

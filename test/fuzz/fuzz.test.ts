@@ -6,7 +6,7 @@ import { operations } from './document.ts';
 import { fuzz } from './fuzz.ts';
 import { rare } from './generation.ts';
 
-const requests = 1_500;
+const requests = 900;
 /** On a busy machine it ends after this time, with fewer requests. */
 const milliseconds = 180_000;
 

@@ -6,8 +6,8 @@ import { fuzzAnswers } from './answers.ts';
 import { fuzzTime, type Measured, startTimeFuzzServer } from './time-fuzz.ts';
 
 /** One in so many probes is sent. */
-const oneIn = 150;
-const oneAnswerIn = 30;
+const oneIn = 400;
+const oneAnswerIn = 60;
 /** On a busy machine each test ends after this time, with fewer texts. */
 const milliseconds = 120_000;
 /** Processor time of the main thread without a turn of the loop: the texts of these tests took seconds to minutes. */

@@ -23,7 +23,7 @@ export interface FoundProcess {
 
 /** The first pattern that matches the command line gives the kind. */
 const kinds: readonly (readonly [ProcessKind, RegExp])[] = [
-  ['server', /src\/main\/server\.ts/],
+  ['server', /src\/main\/server\.(ts|mjs)/],
   ['npm shell', /^sh -c .*bootstrap\.mjs/],
   ['bootstrap', /scripts\/bootstrap\.mjs/],
   ['npm', /^npm (start|run)|\/npm(-cli\.js)? (start|run)/],
@@ -31,8 +31,8 @@ const kinds: readonly (readonly [ProcessKind, RegExp])[] = [
   ['postmaster', /bin\/postgres -D/],
   ['backend', /^postgres: /],
   ['run', /run-code-/],
-  ['warehouse', /warehouses\/duckdb-process\.ts/],
-  ['agent', /agent\/src\/main\.ts/],
+  ['warehouse', /warehouses\/duckdb-process\.(ts|mjs)/],
+  ['agent', /agent\/src\/main\.(ts|mjs)/],
 ];
 
 /** The living processes whose command line, environment or working directory contains one of these texts. */

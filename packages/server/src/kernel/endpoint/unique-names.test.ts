@@ -8,7 +8,7 @@ import { createPlace } from '../../../testing/place.ts';
 import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
-const rounds = roundsOr(3);
+const rounds = roundsOr(2);
 const atOnce = 6;
 
 const takesName = ({ problems }: Operation) =>

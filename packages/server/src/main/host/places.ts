@@ -9,6 +9,7 @@ import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readOrMakeFile } from '../../kernel/security/durable-file.ts';
+import { findAgentProgram } from './agent-program.ts';
 import {
   type Access,
   ensureSystemUser,
@@ -228,10 +229,9 @@ function decidePostgresPlaces(scene: Scene, user: ProcessUser | undefined): Post
 }
 
 function decideAgentPlaces(scene: Scene, user: ProcessUser | undefined): AgentPlaces {
-  const entryIn = (checkout: string) => join(checkout, 'packages', 'agent', 'src', 'main.ts');
   const reachable = mayUse(user, [
     ['-x', process.execPath],
-    ['-r', entryIn(scene.checkout)],
+    ['-r', findAgentProgram(scene.checkout)],
     ['-r', join(scene.checkout, 'packages', 'contract', 'src', 'index.ts')],
     ['-r', join(scene.checkout, 'packages', 'pipelines', 'src', 'index.ts')],
     ['-r', join(scene.checkout, 'node_modules', '@duckdb', 'node-api', 'package.json')],
@@ -241,7 +241,7 @@ function decideAgentPlaces(scene: Scene, user: ProcessUser | undefined): AgentPl
     : ensureAgentKit(scene.checkout, process.execPath, join(scene.stateDirectory, 'runtime'));
   const directory = chooseFolder(scene, 'agent', user);
   makeOwnFolder(directory, user);
-  return { node: from.node, entry: entryIn(from.checkout), directory, ...withUser(user) };
+  return { node: from.node, entry: findAgentProgram(from.checkout), directory, ...withUser(user) };
 }
 
 function decideGitPlaces(scene: Scene, request: PlacesRequest, user: ProcessUser | undefined): GitPlaces {

@@ -55,6 +55,8 @@ const large = Buffer.alloc(7 * mebibyte, ' ');
 
 /** More than the limit. A server that does not read it does not answer the next request on the connection. */
 const small = Buffer.alloc(mebibyte + 65_536, ' ');
+/** Within the limit, and more than a server reads at once: where another reason to refuse is enough. */
+const medium = Buffer.alloc(262_144, ' ');
 
 interface Sent {
   method: string;
@@ -87,10 +89,10 @@ const pathOf = (operation: Operation) =>
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
 
-/** The refusals that are common to all operations, with this body. */
-function refusalsOf(operation: Operation, body: Buffer): [ProblemCode, Sent][] {
+/** The refusals that are common to all operations, with a body that is too large. */
+function refusalsOf(operation: Operation, tooLarge: Buffer): [ProblemCode, Sent][] {
   const own = operation.surface === 'agent' ? agentAuthorization : authorization;
-  const to = { method: operation.method, path: pathOf(operation), body };
+  const to = { method: operation.method, path: pathOf(operation), body: tooLarge === large ? large : medium };
   const wrong: [ProblemCode, Sent][] = [
     ['method-not-allowed', { ...to, method: 'TRACE' }],
     ['path-not-found', { ...to, path: `${to.path}/no/where` }],
@@ -101,11 +103,11 @@ function refusalsOf(operation: Operation, body: Buffer): [ProblemCode, Sent][] {
   if (operation.mediaType === 'multipart/form-data') return [...wrong, ...refusalsOfForm(to)];
   const headers = { authorization: own, ...json };
   wrong.push(
-    ['body-too-large', { ...to, headers }],
+    ['body-too-large', { ...to, headers, body: tooLarge }],
     ['token-required', { ...to, headers: json }],
     [
       'body-too-large',
-      { ...to, headers: { ...headers, 'transfer-encoding': 'chunked' }, body: encodeChunked(body) },
+      { ...to, headers: { ...headers, 'transfer-encoding': 'chunked' }, body: encodeChunked(tooLarge) },
     ],
   );
   if (operation.body === undefined) return wrong;

@@ -136,7 +136,7 @@ async function show(path: string): Promise<string> {
 
 test('killed at random points, several times', async () => {
   const random = seededRandom(testSeed);
-  const count = roundsOr(6);
+  const count = roundsOr(2);
   for (let round = 0; round < count; round += 1) {
     const kills = Array.from({ length: 1 + Math.floor(random() * 3) }, () => 1 + Math.floor(random() * 70));
     await checkRound(kills);

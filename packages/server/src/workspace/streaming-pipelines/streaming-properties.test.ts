@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type StreamingPipeline, streamingSourceTypes, streamingTargetTypes } from '@headgate/contract';
+import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
 import fc from 'fast-check';
 import { startTestServer } from '../../../testing/server.ts';
 import {
@@ -25,7 +26,7 @@ async function createProject() {
   };
 }
 
-test('a random definition is answered, read and listed as it was written, and so is its replacement', async () => {
+test(`a random definition is answered, read and listed as it was written, and so is its replacement (TEST_SEED=${testSeed})`, async () => {
   const { admin, path, projectId, agentId } = await createProject();
   let count = 0;
   await fc.assert(
@@ -50,7 +51,7 @@ test('a random definition is answered, read and listed as it was written, and so
       const again = await admin.send<StreamingPipeline>('PUT', onePath, { body: replaced.body });
       assert.deepEqual(again.body, afterwards);
     }),
-    { numRuns: 80 },
+    { numRuns: roundsOr(20), seed: testSeed },
   );
   const { results } = (await admin.get<{ results: StreamingPipeline[] }>(`${path}?size=1`)).body;
   const [newest] = results;

@@ -1,0 +1,135 @@
+/**
+ * The programs that tests start most often, bundled: Node.js needs 1 s of processor time to load the 1,500 modules of
+ * a server, and 0.4 s for the bundle. `npm start`, the commands and the packed agent are tested as they are.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Plugin, stop } from 'esbuild';
+
+/** From the checkout, without `.ts`. */
+const server = 'packages/server/src/main/server';
+const agent = 'packages/agent/src/main';
+const programs = [
+  ...[server, agent],
+  ...['packages/agent/src/warehouses/duckdb-process', 'packages/agent/src/confinement/probe-process'],
+];
+/** Where the server looks for the program of its local agent. */
+const agentProgram = 'packages/server/src/main/host/agent-program.ts';
+/** Packages that are loaded only when used, that look for files beside their own, or that register their classes. */
+const separate =
+  /^(@aws-sdk|@azure|@google-cloud|@duckdb|@jitl|@peculiar|ai|@ai-sdk|nodemailer|quickjs-emscripten|esbuild|pino|reflect-metadata|thread-stream)(\/|$)/;
+const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+const originUrl = 'urlOfSource';
+const originFolder = 'folderOfSource';
+const sources = ['packages/{agent,contract,pipelines,server}/src/**/*.{ts,json}', 'package-lock.json'];
+const PREFIX = 'programs-';
+/** Another run may use those of sources before a change. */
+const ABANDONED_MS = 3 * 60 * 60_000;
+
+/** Bundles the programs, unless this was done for the same sources. Returns the path of the server. */
+export async function bundleTestPrograms(checkout: string): Promise<string> {
+  const cache = join(checkout, 'node_modules', '.cache', 'headgate');
+  const folder = join(cache, `${PREFIX}${digestSources(checkout)}`);
+  if (!existsSync(folder)) {
+    mkdirSync(cache, { recursive: true });
+    removeAbandoned(cache);
+    const draft = `${folder}-${process.pid}`;
+    try {
+      await bundle(checkout, draft, folder);
+      renameSync(draft, folder);
+    } catch (error) {
+      rmSync(draft, { recursive: true, force: true });
+      // Another run has made it meanwhile.
+      if (!existsSync(folder)) throw error;
+    }
+  }
+  return join(folder, `${server}.mjs`);
+}
+
+async function bundle(checkout: string, draft: string, folder: string): Promise<void> {
+  try {
+    await build({
+      absWorkingDir: checkout,
+      entryPoints: programs.map((program) => `${program}.ts`),
+      outdir: draft,
+      outbase: checkout,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      // What is loaded only when used stays in files of its own.
+      splitting: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node24',
+      keepNames: true,
+      legalComments: 'none',
+      logLevel: 'silent',
+      banner: { js: banner },
+      define: { 'import.meta.url': originUrl, 'import.meta.dirname': originFolder },
+      plugins: [keepSeparate, createOriginPlugin(checkout, folder)],
+    });
+  } finally {
+    await stop();
+  }
+}
+
+const keepSeparate: Plugin = {
+  name: 'keep-separate',
+  setup(plugin) {
+    plugin.onResolve({ filter: separate }, () => ({ external: true }));
+  },
+};
+
+/** Each module finds the files beside it where its source is; the programs find each other in the bundle. */
+function createOriginPlugin(checkout: string, folder: string): Plugin {
+  const bundles = new Map(
+    programs.map((program) => [join(checkout, `${program}.ts`), join(folder, `${program}.mjs`)]),
+  );
+  return {
+    name: 'keep-origin',
+    setup(plugin) {
+      plugin.onLoad({ filter: /[\\/]packages[\\/].*\.ts$/ }, ({ path }) => {
+        if (relative(checkout, path) === agentProgram)
+          return { contents: nameAgent(checkout, join(folder, `${agent}.mjs`)) };
+        const text = readFileSync(path, 'utf8');
+        return { contents: fixOrigin(text, path, bundles), loader: 'ts' };
+      });
+    },
+  };
+}
+
+/** Users that may not enter the checkout run a copy of the sources. */
+const nameAgent = (checkout: string, bundled: string) => `
+import { join } from 'node:path';
+export const findAgentProgram = (folder) =>
+  folder === ${JSON.stringify(realpathSync(checkout))} ? ${JSON.stringify(bundled)} : join(folder, '${agent}.ts');
+`;
+
+function fixOrigin(text: string, path: string, bundles: ReadonlyMap<string, string>): string {
+  const ofProgram = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g;
+  const fixed = text.replaceAll(ofProgram, (whole, target: string) => {
+    const bundled = bundles.get(resolve(dirname(path), target));
+    return bundled === undefined ? whole : `new URL(${JSON.stringify(pathToFileURL(bundled).href)})`;
+  });
+  const values = [pathToFileURL(path).href, dirname(path)].map((value) => JSON.stringify(value));
+  // Only where it is used: a module that declares something is not removed as unused.
+  if (!text.includes('import.meta.')) return fixed;
+  return `const ${originUrl} = ${values[0]}, ${originFolder} = ${values[1]}; ${fixed}`;
+}
+
+/** With the path of the checkout, which is in the bundles. */
+function digestSources(checkout: string): string {
+  const digest = createHash('sha256').update(`${checkout}\n`).update(readFileSync(fileURLToPath(import.meta.url)));
+  for (const file of globSync(sources, { cwd: checkout }).sort())
+    digest.update(`${file}\n`).update(readFileSync(join(checkout, file)));
+  return digest.digest('hex').slice(0, 32);
+}
+
+function removeAbandoned(cache: string): void {
+  for (const name of readdirSync(cache).filter((each) => each.startsWith(PREFIX))) {
+    const path = join(cache, name);
+    if ((statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < Date.now() - ABANDONED_MS)
+      rmSync(path, { recursive: true, force: true });
+  }
+}
