@@ -1,8 +1,10 @@
 /** Loads objects of S3 into a table that exists. */
 import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad } from '../stores/object-load.ts';
-import { readStorePlace } from '../stores/store-address.ts';
+import { planStage, type Stage } from '../stores/stages.ts';
+import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   namesParameter,
@@ -23,9 +25,12 @@ import {
 import { readStoreAccess, storeParameters } from './store-parameters.ts';
 
 const sourceParameters = {
-  stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
-    standard: '[Custom]',
-  }),
+  stage: textParameter(
+    'A stage that CREATE STAGE made: the objects of its address are loaded. [Custom]: those that the prefix names.',
+    { standard: '[Custom]' },
+  ),
+  stageDatabase: textParameter('The database of the stage. Empty or `[Environment Default]`: the environment’s.'),
+  stageSchema: textParameter('The schema of the stage. Empty or `[Environment Default]`: the environment’s.'),
   encryption: textParameter('How the store encrypts the objects. Encryption by the client is not supported.'),
   pattern: textParameter(
     'A regular expression in the syntax of RE2 that the whole name of an object, or what follows the prefix, must match. Empty: all objects.',
@@ -46,7 +51,7 @@ const sourceParameters = {
 };
 
 const ofVendor = [
-  ...['stageDatabase', 'stageSchema', 'format', 'warehouse', 'masterKey', 'kmsKeyId'],
+  ...['format', 'warehouse', 'masterKey', 'kmsKeyId'],
   ...['allowDuplicates', 'enableOctal', 'preserveSpace', 'stripOuterElement', 'disableSnowflakeData'],
   ...['disableAutoConvert', 'storageIntegration'],
 ];
@@ -66,7 +71,9 @@ function createObjectLoad({ type, prefix, store, example }: Kind): Orchestration
     about: `Loads objects of ${store} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
-      [prefix]: textParameter(`How the names of the objects begin, such as ${example}.`, { required: true }),
+      [prefix]: textParameter(
+        `How the names of the objects begin, such as ${example}. Required unless \`stage\` names one.`,
+      ),
       ...sourceParameters,
     },
     noEffect: ofVendor,
@@ -79,15 +86,15 @@ parameters:
   fileType: CSV
   skipHeader: "1"
   fieldOptionallyEnclosed: '"'`,
-    plan: ({ parameters }) => planLoad(prefix, parameters),
+    plan: ({ parameters, dialect }) => planLoad(prefix, parameters, dialect),
   };
 }
 
-function planLoad(prefix: string, parameters: Parameters) {
-  refuseNamed(parameters);
+function planLoad(prefix: string, parameters: Parameters, dialect: Dialect) {
+  refuseUnsupported(parameters);
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
-  const place = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
+  const place = readPlace(prefix, parameters, dialect);
   const load: ObjectLoad = {
     target: readTableReference(parameters, 'targetTable'),
     columns: parameters.names('loadColumns'),
@@ -111,16 +118,20 @@ function planLoad(prefix: string, parameters: Parameters) {
   } as const;
 }
 
-/** Stages and file formats of a vendor's warehouse are not here. */
-function refuseNamed(parameters: Parameters): void {
-  for (const [name, what, remedy] of [
-    ['stage', 'a stage', 'set it to [Custom] and give the address of the objects'],
-    ['format', 'a file format', 'set it to [Custom] and give its parameters here'],
-  ] as const) {
-    const value = parameters.optionalText(name);
-    if (value !== undefined && value !== '[Custom]')
-      throw new ParameterError(`"${name}" is ${value}, ${what} of a vendor’s warehouse: ${remedy}`);
-  }
+function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): StorePlace | Stage {
+  const access = readStoreAccess(parameters);
+  const stage = parameters.optionalText('stage')?.trim() ?? '';
+  if (stage === '' || stage === '[Custom]') return readStorePlace(prefix, parameters.text(prefix), access);
+  const [database, schema] = ['stageDatabase', 'stageSchema'].map((name) => parameters.optionalText(name));
+  return planStage({ database, schema, table: stage }, access, dialect);
+}
+
+function refuseUnsupported(parameters: Parameters): void {
+  const format = parameters.optionalText('format');
+  if (format !== undefined && format !== '[Custom]')
+    throw new ParameterError(
+      `"format" is ${format}, a file format of a vendor’s warehouse: set it to [Custom] and give its parameters here`,
+    );
   const fields = parameters.value('metadataFields');
   if (Array.isArray(fields) ? fields.length > 0 : (fields ?? '') !== '')
     throw new ParameterError('"metadataFields" is not supported: clear it');
