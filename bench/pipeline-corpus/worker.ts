@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { createScriptsFixture, place } from '../../packages/agent/src/scripts/script-fixture.ts';
 import { type Attempt, attempt } from './attempt.ts';
-import { type CorpusPipeline, listFiles } from './corpus.ts';
+import { type CorpusPipeline, findMoved, listFiles } from './corpus.ts';
+import { readInputs } from './inputs.ts';
+import { readObjectUses, supplyObjects } from './objects.ts';
 import { renderProfile } from './profiles.ts';
-import { createSupplies, renderSupplies, supply } from './supply.ts';
+import { createSupplies, renderStages, renderSupplies, supply } from './supply.ts';
 
 export interface TrialRequest {
   readonly folder: string;
@@ -71,7 +73,10 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
   const repository = {
     columnsOf: (table: string) => columns.get(table.toLowerCase()) ?? [],
     renderProfile: (name: string) => renderProfile(name, root, files),
+    findMoved: (name: string) => findMoved(name, join(folder, pipeline.repository)),
+    readInputs: () => readInputs(readFileSync(join(folder, pipeline.file), 'utf8')),
   };
+  const useOf = readObjectUses(root, files);
   let last: Attempt | undefined;
   let attempts = 0;
   while (attempts < mostAttempts) {
@@ -86,8 +91,10 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
         tables: {},
       }),
     );
+    if (supplyObjects(last.steps, supplies, useOf)) continue;
     if (last.status === 'SUCCESS') break;
-    if (!supply(last.message ?? '', supplies, repository)) break;
+    const sql = last.steps.findLast(({ status }) => status === 'FAILED')?.sql ?? '';
+    if (!supply(last.message ?? '', sql, supplies, repository)) break;
   }
   if (last === undefined) throw new Error('no attempt was made');
   const steps = last.steps.map(({ name, componentType, status, rowCount, sql }) => ({
@@ -101,7 +108,11 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
     ...last,
     steps,
     attempts,
-    supplied: [...renderSupplies(supplies, seed), ...supplies.variables.keys()],
+    supplied: [
+      ...[...renderStages(supplies), ...renderSupplies(supplies, seed)],
+      ...[...supplies.variables.keys(), ...supplies.objects.keys(), ...supplies.moved.keys()],
+      ...(supplies.inputs === undefined ? [] : [JSON.stringify(supplies.inputs)]),
+    ],
   };
 }
 

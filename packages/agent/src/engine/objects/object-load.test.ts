@@ -68,14 +68,23 @@ describe('s3-load', () => {
     s3.put('other/b.csv', '3\n');
     const missing = await load(stage);
     assert.equal(missing.status, 'FAILED');
-    assert.match(missing.message, /there is no stage "Landing": make it once by CREATE STAGE "Landing" URL = /);
+    assert.match(
+      missing.message,
+      /there is no stage "Landing": make it once by CREATE STAGE "Landing" URL = /,
+    );
 
-    assert.match((await run(`create ${make}`)).message, /STORAGE_INTEGRATION, FILE_FORMAT of the stage "Landing" has/);
+    assert.match(
+      (await run(`create ${make}`)).message,
+      /STORAGE_INTEGRATION, FILE_FORMAT of the stage "Landing" has/,
+    );
     assert.equal((await load({ ...stage, pattern: '.*[.]csv' })).rowCount, 2);
     assert.equal((await load({ ...stage, stage: 'LANDING', forceLoad: 'Yes' })).rowCount, 2);
     assert.match((await load({ ...stage, stageSchema: 'raw' })).message, /there is no stage "Landing"/);
 
-    assert.match((await run(`create ${make}`)).message, /the stage "Landing" exists: write CREATE OR REPLACE STAGE/);
+    assert.match(
+      (await run(`create ${make}`)).message,
+      /the stage "Landing" exists: write CREATE OR REPLACE STAGE/,
+    );
     await run(`create stage if not exists landing url = 's3://elsewhere/'`);
     assert.equal((await load({ ...stage, forceLoad: 'Yes' })).rowCount, 2);
     await run(`create or replace ${make.replace('/in/', '/other/')}; create schema raw`);
@@ -256,6 +265,7 @@ describe('s3-load', () => {
 
   it('says what to do without a table, credentials or objects', async () => {
     assert.match((await load()).message, /the table "t" does not exist: make it before/);
+    assert.match((await load({ schema: 'raw' })).message, /the table "raw.t" does not exist/);
     await scene.rows('create table t (id integer)');
     assert.match((await load()).message, /^no object begins with s3:\/\/lake-of-tests\/in\/$/);
     s3.put('in/a.csv', '1\n');
