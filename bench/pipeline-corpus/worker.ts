@@ -24,6 +24,7 @@ export interface Trial extends Omit<Attempt, 'steps'> {
     componentType: string;
     status: string;
     rowCount?: number;
+    message?: string;
     sql?: string;
   }[];
 }
@@ -92,16 +93,20 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
       }),
     );
     if (supplyObjects(last.steps, supplies, useOf)) continue;
-    if (last.status === 'SUCCESS') break;
-    const sql = last.steps.findLast(({ status }) => status === 'FAILED')?.sql ?? '';
-    if (!supply(last.message ?? '', sql, supplies, repository)) break;
+    // A pipeline may handle the failure of a component that misses something.
+    const failed = last.steps.filter(({ status }) => status === 'FAILED');
+    const faults = failed.map(({ message = '', sql = '' }) => ({ message, sql }));
+    const { message = '' } = last;
+    if (last.status !== 'SUCCESS') faults.unshift({ message, sql: faults.at(-1)?.sql ?? '' });
+    if (!faults.some((fault) => supply(fault.message, fault.sql, supplies, repository))) break;
   }
   if (last === undefined) throw new Error('no attempt was made');
-  const steps = last.steps.map(({ name, componentType, status, rowCount, sql }) => ({
+  const steps = last.steps.map(({ name, componentType, status, rowCount, message, sql }) => ({
     name,
     componentType,
     status,
     ...(rowCount === undefined ? {} : { rowCount }),
+    ...(status !== 'FAILED' || message === undefined ? {} : { message }),
     ...(sql === undefined ? {} : { sql }),
   }));
   return {
