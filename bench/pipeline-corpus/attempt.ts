@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ProjectVariable, Step } from '@headgate/contract';
+import { createUserSql } from '@headgate/pipelines/user-sql';
 import { createFixture } from '../../packages/agent/src/engine/run/engine-fixture.ts';
 import type { RunScript } from '../../packages/agent/src/scripts/script-job.ts';
 import { behaviour } from '../../packages/agent/src/warehouses/duckdb-confinement.ts';
 import { createCatalogWatch } from '../../packages/agent/src/warehouses/duckdb-known-catalog.ts';
 import { execute, query } from '../../packages/agent/src/warehouses/duckdb-statement.ts';
 import { readBuiltInFunctions } from '../../packages/agent/src/warehouses/statements/duckdb-functions.ts';
-import { quoteName, renderSupplies, type Supplies } from './supply.ts';
+import { createStores, type TableColumns } from './objects.ts';
+import { quoteName, renderStages, renderSupplies, type Supplies } from './supply.ts';
 
 export interface AttemptInput {
   readonly folder: string;
@@ -44,6 +46,7 @@ const openEndpoint = () => async () => ({
   }),
   close: async () => undefined,
 });
+const catalog = 'headgate_corpus';
 const noDownloads = async () => {
   throw new Error('the corpus downloads nothing');
 };
@@ -51,22 +54,39 @@ const noDownloads = async () => {
 export async function attempt(input: AttemptInput): Promise<Attempt> {
   const instance = await DuckDBInstance.create(':memory:', { ...behaviour, threads: '1' });
   const connection = await instance.connect();
+  // Some pipelines have schemas of the name that DuckDB gives to a database in memory.
+  await connection.run(`ATTACH ':memory:' AS ${catalog}; USE ${catalog}`);
   const functions = await readBuiltInFunctions(connection);
   const rules = { functions, filesFolder: '/nowhere', catalog: createCatalogWatch(functions)() };
   for (const sql of renderSupplies(input.supplies, input.seed)) await connection.run(sql);
-  const fixture = await createFixture(input.runScript, openEndpoint, noDownloads, {
-    execute: (sql) => execute(connection, sql, rules),
-    query: (sql, maxRows) => query(connection, sql, rules, maxRows),
-  });
+  for (const sql of renderStages(input.supplies))
+    for (const { before, sql: insert } of createUserSql({}).script(sql))
+      for (const each of [...before, insert]) await connection.run(each);
+  let columns: TableColumns = [];
+  const warehouse = {
+    execute: (sql: string) => execute(connection, sql, rules),
+    async query(sql: string, maxRows: number) {
+      const result = await query(connection, sql, rules, maxRows);
+      if (sql.includes('information_schema.columns'))
+        columns = result.rows.map(([name, type]) => [String(name), String(type)] as const);
+      return result;
+    },
+  };
+  const stores = createStores(input.supplies, input.seed, () => columns);
+  const fixture = await createFixture(input.runScript, openEndpoint, noDownloads, warehouse, stores);
   try {
     const texts = input.files.map((path) => [path, readFileSync(join(input.folder, path), 'utf8')]);
-    await fixture.publish({ ...Object.fromEntries(texts), ...Object.fromEntries(input.supplies.profiles) });
+    const moved = [...input.supplies.moved].map(([name, path]) => [name, readFileSync(path, 'utf8')]);
+    const published = [...texts, ...moved, ...input.supplies.profiles];
+    await fixture.publish(Object.fromEntries(published));
     for (const secret of input.supplies.secrets) fixture.secrets.set(secret, 'secret-value');
     const outcome = await fixture.run(input.name, {
       variables: [...input.supplies.variables].map(
         ([name, value]): ProjectVariable => ({ name, type: 'TEXT', behaviour: 'SHARED', value }),
       ),
-      sql: { ignoresAccess: true },
+      sql: { ignoresAccess: true, catalog },
+      scalarVariables: input.supplies.inputs?.scalars ?? {},
+      gridVariables: input.supplies.inputs?.grids ?? {},
     });
     const steps = [...fixture.steps.values()];
     const failed = steps.find(

@@ -115,6 +115,34 @@ function countMissing(
   return missing;
 }
 
+/**
+ * The one file of a repository with this name in another folder: repositories are published without the folders that
+ * the pipelines were written in. Of several, the one whose last folders are the same.
+ */
+export function chooseMoved(name: string, paths: Iterable<string>): string | undefined {
+  const names = withEndings(name).map((each) => each.split('/').reverse());
+  const ranked = [...paths].map((path) => {
+    const parts = path.split('/').reverse();
+    const same = names.map((each) => each.findIndex((part, index) => part !== parts[index]));
+    return {
+      path,
+      same: Math.max(...same.map((count, index) => (count < 0 ? (names[index]?.length ?? 0) : count))),
+    };
+  });
+  const most = Math.max(0, ...ranked.map(({ same }) => same));
+  const best = ranked.filter(({ same }) => same === most);
+  return most > 0 && best.length === 1 ? best[0]?.path : undefined;
+}
+
+/** The same, as a path of the machine. */
+export function findMoved(name: string, repository: string): string | undefined {
+  const moved = chooseMoved(
+    name,
+    listFiles(repository).filter((path) => pipelineFile.test(path)),
+  );
+  return moved === undefined ? undefined : join(repository, moved);
+}
+
 /** @param folder each folder in it is a repository */
 export function readCorpus(folder: string): {
   files: number;
@@ -173,7 +201,7 @@ function addUnknownTypes(
   const found = read.get(path);
   for (const type of found?.types ?? []) if (findDefinition(type) === undefined) unknown.add(type);
   for (const name of found?.references ?? []) {
-    const child = findChild(name, root, read);
+    const child = findChild(name, root, read) ?? chooseMoved(name, read.keys());
     if (child !== undefined) addUnknownTypes(child, root, read, unknown, seen);
   }
 }

@@ -122,6 +122,8 @@ console.log(`every type known ${share(known.length)}`);
 console.log(`readable ${share(results.filter(({ fault }) => fault === undefined).length)}`);
 console.log(`SUCCESS ${share(succeeded.length)}`);
 console.log(`  of these ran on nothing ${succeeded.filter(({ trial }) => trial.isEmpty).length}`);
+const handled = succeeded.filter(({ trial }) => trial.steps?.some(({ status }) => status === 'FAILED'));
+console.log(`  of these handled the failure of a component ${handled.length}`);
 console.log('\nfailures by cause');
 for (const [cause, number] of causes.slice(0, 30)) console.log(`${String(number).padStart(5)}  ${cause}`);
 console.log('\nmissing component types');

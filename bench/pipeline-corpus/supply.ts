@@ -1,3 +1,8 @@
+import { supplyConversion } from './conversions.ts';
+import type { Inputs } from './inputs.ts';
+import type { ObjectUse } from './objects.ts';
+import { guessType, guessValue, quoteText, renderValue, rowCount, type TextKind } from './values.ts';
+
 /**
  * What a pipeline needs and its repository does not have. A run fails and names it; then it is supplied, and the run
  * begins again with an empty database. Rows are made from the names of the columns; see `docs/pipeline-corpus.md`.
@@ -13,13 +18,23 @@ export interface Supplies {
   readonly secrets: Set<string>;
   /** Connector profiles: their texts, by the names of their files. */
   readonly profiles: Map<string, string>;
+  /** Stages, by the names that messages give them. */
+  readonly stages: Set<string>;
+  /** Objects of stores, by their addresses. */
+  readonly objects: Map<string, ObjectUse>;
+  /** Called pipelines that are elsewhere in the repository: where, by the name of the call. */
+  readonly moved: Map<string, string>;
+  /** The values of columns in the first row, by their names in lower case. */
+  readonly values: Map<string, string>;
+  /** Types that columns had. */
+  readonly changes: Set<string>;
+  /** Of the pipeline's variables; absent: it starts without any. */
+  inputs?: Inputs;
+  /** The rows of each table. */
+  rows: number;
   /** What texts look like. */
   texts: TextKind;
 }
-
-/** In the order in which they are tried. */
-export const textKinds = ['number', 'date', 'word', 'json'] as const;
-export type TextKind = (typeof textKinds)[number];
 
 export const createSupplies = (): Supplies => ({
   schemas: new Set(),
@@ -28,60 +43,23 @@ export const createSupplies = (): Supplies => ({
   variables: new Map(),
   secrets: new Set(),
   profiles: new Map(),
+  stages: new Set(),
+  objects: new Map(),
+  moved: new Map(),
+  values: new Map(),
+  changes: new Set(),
+  rows: rowCount,
   texts: 'number',
 });
 
-/** Of a column without a known type, by its name. */
-export function guessType(column: string): string {
-  const name = column.toLowerCase();
-  if (/^(?:is|has)_|_flag$/.test(name)) return 'BOOLEAN';
-  if (/(?:_at|timestamp|datetime|_ts|_time)$|^(?:created|updated|modified)/.test(name)) return 'TIMESTAMP';
-  if (/date$|^date|_dt$|^day$/.test(name)) return 'DATE';
-  if (/amount|price|cost|total|revenue|sales|rate|score|salary|balance|percent|avg|sum/.test(name))
-    return 'DECIMAL(18,2)';
-  if (
-    /(?:^|_)(?:id|key|sk|count|qty|quantity|number|num|no|year|month|age|rank|version|size|duration)$/.test(
-      name,
-    )
-  )
-    return 'BIGINT';
-  if (/(?:^|_)(?:variant|json|payload|raw|data|src)$/.test(name)) return 'JSON';
-  return 'VARCHAR';
-}
-
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
-const quoteText = (text: string) => `'${text.replaceAll("'", "''")}'`;
-
-/** A number from 0, always the same for the same seed and text. */
-function hash(seed: number, text: string): number {
-  let value = 2_166_136_261 ^ seed;
-  for (let index = 0; index < text.length; index += 1)
-    value = Math.imul(value ^ text.charCodeAt(index), 16_777_619);
-  return value >>> 0;
-}
-
-const rowCount = 5;
-const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'];
-
-function renderValue(column: string, type: string, row: number, texts: TextKind, seed: number): string {
-  const number = (hash(seed, column) % 90) + row;
-  const day = `2024-0${1 + (row % 9)}-1${row % 10}`;
-  if (type === 'BOOLEAN') return row % 2 === 0 ? 'true' : 'false';
-  if (type === 'DATE') return quoteText(day);
-  if (type === 'TIMESTAMP') return quoteText(`${day} 0${row}:30:00`);
-  if (type === 'JSON')
-    return quoteText(`{"id":${row},"name":${JSON.stringify(words[row % 5])},"items":[{"id":${row}}]}`);
-  // Keys are 1 to 5 in each table, so that joins have rows.
-  if (type === 'BIGINT') return String(row + 1);
-  if (type.startsWith('DECIMAL') || type === 'DOUBLE') return `${number}.25`;
-  if (texts === 'number') return quoteText(String(row + 1));
-  if (texts === 'date') return quoteText(day);
-  if (texts === 'json') return quoteText(`{"id":${row},"name":${JSON.stringify(words[row % 5])}}`);
-  return quoteText(words[row % 5] ?? '');
-}
+/** Creates what is to be there before the run, in SQL of a user. */
+export const renderStages = ({ stages }: Supplies): string[] =>
+  [...stages].map((stage) => `CREATE STAGE IF NOT EXISTS ${quoteName(stage)} URL = 's3://supplied-stage/'`);
 
 /** Creates what is to be there before the run. */
-export function renderSupplies({ schemas, tables, views, texts }: Supplies, seed: number): string[] {
+export function renderSupplies(supplies: Supplies, seed: number): string[] {
+  const { schemas, tables, views, texts, values: expected } = supplies;
   const statements = [...schemas].map((schema) => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
   for (const [table, columns] of tables) {
     const named = columns.size === 0 ? new Map([['ID', 'BIGINT']]) : columns;
@@ -89,8 +67,11 @@ export function renderSupplies({ schemas, tables, views, texts }: Supplies, seed
     const isView = views.has((readNames(table).at(-1) ?? '').toLowerCase());
     const stored = isView ? `${table.slice(0, -1)}_supplied"` : table;
     statements.push(`CREATE TABLE IF NOT EXISTS ${stored} (${list})`);
-    const rows = Array.from({ length: rowCount }, (_, row) => {
-      const values = [...named].map(([column, type]) => renderValue(column, type, row, texts, seed));
+    const rows = Array.from({ length: supplies.rows }, (_, row) => {
+      const values = [...named].map(([column, type]) => {
+        const value = row === 0 ? expected.get(column.toLowerCase()) : undefined;
+        return value === undefined ? renderValue(column, type, row, texts, seed) : quoteText(value);
+      });
       return `(${values.join(', ')})`;
     });
     statements.push(`INSERT INTO ${stored} VALUES ${rows.join(', ')}`);
@@ -132,18 +113,67 @@ export interface Repository {
   columnsOf(table: string): readonly string[];
   /** The text of a connector profile. */
   renderProfile(name: string): string;
+  /** Where a pipeline is that is called by another path. */
+  findMoved(name: string): string | undefined;
+  readInputs(): Inputs;
 }
 
-/** Adds what a failure names. Returns whether anything was added. */
-export function supply(message: string, supplies: Supplies, repository: Repository): boolean {
+/** Adds what a failure names. `sql`: of the component that failed. Returns whether anything was added. */
+export function supply(message: string, sql: string, supplies: Supplies, repository: Repository): boolean {
   return (
     supplyProfile(message, supplies, repository) ||
-    supplyTable(message, supplies, repository) ||
+    supplyMoved(message, supplies, repository) ||
+    supplyStage(message, supplies) ||
+    supplyTable(message.includes('LINE ') ? message : `${message}\nLINE ${sql}`, supplies, repository) ||
     supplyView(message, supplies) ||
     supplyColumn(message, supplies) ||
+    supplyColumns(message, supplies) ||
     supplyVariable(message, supplies) ||
-    supplyTexts(message, supplies)
+    supplyConversion(message, sql, supplies) ||
+    supplyInputs(supplies, repository)
   );
+}
+
+function supplyMoved(message: string, { moved }: Supplies, { findMoved }: Repository): boolean {
+  let isAdded = false;
+  for (const [, name = ''] of message.matchAll(/the pipeline (.+?) is not in the project/g)) {
+    const path = moved.has(name) ? undefined : findMoved(name);
+    if (path === undefined) continue;
+    moved.set(name, path);
+    isAdded = true;
+  }
+  return isAdded;
+}
+
+/** As many columns as an INSERT without names has values. */
+function supplyColumns(message: string, { tables }: Supplies): boolean {
+  const [, table = '', count = '0'] =
+    /table "?([^"\n]+?)"? has \d+ columns but (\d+) values were supplied/i.exec(message) ?? [];
+  const found = [...tables].find(
+    ([place]) => (readNames(place).at(-1) ?? '').toLowerCase() === table.toLowerCase(),
+  );
+  if (found === undefined) return false;
+  const [, columns] = found;
+  if (columns.size === 0) columns.set('ID', 'VARCHAR');
+  const size = columns.size;
+  for (let number = size + 1; number <= Number(count); number += 1)
+    columns.set(`COLUMN_${number}`, 'VARCHAR');
+  return columns.size > size;
+}
+
+/** Values for the pipeline's own variables, if nothing else is missing. */
+function supplyInputs(supplies: Supplies, { readInputs }: Repository): boolean {
+  if (supplies.inputs !== undefined) return false;
+  const inputs = readInputs();
+  supplies.inputs = inputs;
+  return Object.keys(inputs.scalars).length + Object.keys(inputs.grids).length > 0;
+}
+
+function supplyStage(message: string, { stages }: Supplies): boolean {
+  const stage = /there is no stage "([^"]+)"/.exec(message)?.[1];
+  if (stage === undefined || stages.has(stage)) return false;
+  stages.add(stage);
+  return true;
 }
 
 function supplyProfile(message: string, { profiles }: Supplies, { renderProfile }: Repository): boolean {
@@ -164,7 +194,9 @@ function supplyTable(message: string, { tables, schemas }: Supplies, { columnsOf
     return true;
   }
   const table = /(?:Table|View) with name "?([^"\n]+?)"? does not exist/i.exec(message)?.[1];
-  const there = /there is no table ([\w".$ -]+?)(?:[:,;]|$)/m.exec(message)?.[1];
+  const there =
+    /there is no table ([\w".$ -]+?)(?:[:,;]|$)/m.exec(message)?.[1] ??
+    /the table "([^"\n]+)" does not exist: make it/.exec(message)?.[1];
   const pattern = /no table matches "([^"]+)"/.exec(message)?.[1]?.replaceAll('%', 'x');
   const name = table ?? there ?? pattern;
   if (name === undefined) return false;
@@ -190,6 +222,8 @@ function supplyView(message: string, { views }: Supplies): boolean {
 function readColumn(message: string): Column | undefined {
   const referenced = /Referenced column "([^"]+)" (?:was )?not found/.exec(message)?.[1];
   if (referenced !== undefined) return { name: referenced };
+  const updated = /Referenced update column "?([\w $]+?)"? not found in table/.exec(message)?.[1];
+  if (updated !== undefined) return { name: updated };
   const [, table, name] =
     /(?:Table|Values list) "([^"]+)" does not have a column (?:named|with name) "([^"]+)"/.exec(message) ??
     [];
@@ -240,36 +274,4 @@ function supplyVariable(message: string, { variables, secrets }: Supplies): bool
     isAdded = true;
   }
   return isAdded;
-}
-
-/** Of a variable, by its name. */
-function guessValue(name: string): string {
-  const lower = name.toLowerCase();
-  if (/database|catalog|_db\b|^db/.test(lower)) return 'warehouse';
-  if (/schema/.test(lower)) return 'main';
-  if (/date|time/.test(lower)) return '2024-01-01';
-  return /table|name|path|bucket|url|email|env|file/.test(lower) ? 'supplied' : '1';
-}
-
-/** A text that cannot be converted: the next kind of texts. */
-function supplyTexts(message: string, supplies: Supplies): boolean {
-  const isConversion =
-    /Conversion Error|Malformed JSON|Could not convert|Could not parse|failed to cast|invalid (?:date|timestamp)/i;
-  if (!isConversion.test(message)) return false;
-  const column = /when casting from source column ([^\n]+)/.exec(message)?.[1]?.toLowerCase();
-  for (const columns of supplies.tables.values())
-    for (const [name, type] of columns)
-      if (name.toLowerCase() === column && type !== 'VARCHAR') {
-        columns.set(name, 'VARCHAR');
-        return true;
-      }
-  const next = /json/i.test(message) ? 'json' : textKinds[textKinds.indexOf(supplies.texts) + 1];
-  if (
-    next === undefined ||
-    supplies.texts === next ||
-    textKinds.indexOf(next) < textKinds.indexOf(supplies.texts)
-  )
-    return false;
-  supplies.texts = next;
-  return true;
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { createScriptsFixture, place } from '../../packages/agent/src/scripts/script-fixture.ts';
 import { type Attempt, attempt } from './attempt.ts';
-import { type CorpusPipeline, listFiles } from './corpus.ts';
+import { type CorpusPipeline, findMoved, listFiles } from './corpus.ts';
+import { readInputs } from './inputs.ts';
+import { readObjectUses, supplyObjects } from './objects.ts';
 import { renderProfile } from './profiles.ts';
-import { createSupplies, renderSupplies, supply } from './supply.ts';
+import { createSupplies, renderStages, renderSupplies, supply } from './supply.ts';
 
 export interface TrialRequest {
   readonly folder: string;
@@ -22,6 +24,7 @@ export interface Trial extends Omit<Attempt, 'steps'> {
     componentType: string;
     status: string;
     rowCount?: number;
+    message?: string;
     sql?: string;
   }[];
 }
@@ -71,7 +74,10 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
   const repository = {
     columnsOf: (table: string) => columns.get(table.toLowerCase()) ?? [],
     renderProfile: (name: string) => renderProfile(name, root, files),
+    findMoved: (name: string) => findMoved(name, join(folder, pipeline.repository)),
+    readInputs: () => readInputs(readFileSync(join(folder, pipeline.file), 'utf8')),
   };
+  const useOf = readObjectUses(root, files);
   let last: Attempt | undefined;
   let attempts = 0;
   while (attempts < mostAttempts) {
@@ -86,22 +92,32 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
         tables: {},
       }),
     );
-    if (last.status === 'SUCCESS') break;
-    if (!supply(last.message ?? '', supplies, repository)) break;
+    if (supplyObjects(last.steps, supplies, useOf)) continue;
+    // A pipeline may handle the failure of a component that misses something.
+    const failed = last.steps.filter(({ status }) => status === 'FAILED');
+    const faults = failed.map(({ message = '', sql = '' }) => ({ message, sql }));
+    const { message = '' } = last;
+    if (last.status !== 'SUCCESS') faults.unshift({ message, sql: faults.at(-1)?.sql ?? '' });
+    if (!faults.some((fault) => supply(fault.message, fault.sql, supplies, repository))) break;
   }
   if (last === undefined) throw new Error('no attempt was made');
-  const steps = last.steps.map(({ name, componentType, status, rowCount, sql }) => ({
+  const steps = last.steps.map(({ name, componentType, status, rowCount, message, sql }) => ({
     name,
     componentType,
     status,
     ...(rowCount === undefined ? {} : { rowCount }),
+    ...(status !== 'FAILED' || message === undefined ? {} : { message }),
     ...(sql === undefined ? {} : { sql }),
   }));
   return {
     ...last,
     steps,
     attempts,
-    supplied: [...renderSupplies(supplies, seed), ...supplies.variables.keys()],
+    supplied: [
+      ...[...renderStages(supplies), ...renderSupplies(supplies, seed)],
+      ...[...supplies.variables.keys(), ...supplies.objects.keys(), ...supplies.moved.keys()],
+      ...(supplies.inputs === undefined ? [] : [JSON.stringify(supplies.inputs)]),
+    ],
   };
 }
 

@@ -240,7 +240,13 @@ export { createPostgres } from './sql/postgres.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
 export type { SqlRules } from './sql/tokens/names.ts';
-export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/tokens/names.ts';
+export {
+  decodeNames,
+  defaultDatabase,
+  defaultSchema,
+  isDefaultName,
+  type NameMapping,
+} from './sql/tokens/names.ts';
 export {
   type LexicalRules,
   lexicalRules,

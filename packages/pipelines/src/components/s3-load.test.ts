@@ -81,7 +81,8 @@ describe('s3-load', () => {
       ],
       [{ s3ObjectPrefix: 's3://Lake/in' }, /the name of a bucket has/],
       [{ s3ObjectPrefix: 's3://lake/../x' }, /must not have a part "\." or "\.\."/],
-      [{ stage: 'MY_STAGE' }, /"stage" is MY_STAGE, a stage of a vendor’s warehouse: set it to \[Custom\]/],
+      [{ format: 'MY_FORMAT' }, /"format" is MY_FORMAT, a file format of a vendor’s warehouse/],
+      [{ s3ObjectPrefix: '' }, /the parameter "s3ObjectPrefix" is missing/],
       [{ authentication: 'Storage Integration' }, /"authentication" is Storage Integration/],
       [
         { authentication: 'None', credentials: 'key' },

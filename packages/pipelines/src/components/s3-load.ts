@@ -1,8 +1,10 @@
 /** Loads objects of S3 into a table that exists. */
 import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad } from '../stores/object-load.ts';
-import { readStorePlace } from '../stores/store-address.ts';
+import { planStage, type Stage } from '../stores/stages.ts';
+import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   namesParameter,
@@ -23,15 +25,18 @@ import {
 import {
   readStoreAccess,
   refuseNamed,
-  refuseStage,
   type StoreKind,
-  stageParameter,
   storeKinds,
   storeParameters,
 } from './store-parameters.ts';
 
 const sourceParameters = {
-  stage: stageParameter,
+  stage: textParameter(
+    'A stage that CREATE STAGE made: the objects of its address are loaded. [Custom]: those that the prefix names.',
+    { standard: '[Custom]' },
+  ),
+  stageDatabase: textParameter('The database of the stage. Empty or `[Environment Default]`: the environment’s.'),
+  stageSchema: textParameter('The schema of the stage. Empty or `[Environment Default]`: the environment’s.'),
   encryption: textParameter('How the store encrypts the objects. Encryption by the client is not supported.'),
   pattern: textParameter(
     'A regular expression in the syntax of RE2 that the whole name of an object, or what follows the prefix, must match. Empty: all objects.',
@@ -52,7 +57,7 @@ const sourceParameters = {
 };
 
 const ofVendor = [
-  ...['stageDatabase', 'stageSchema', 'format', 'warehouse', 'masterKey', 'kmsKeyId'],
+  ...['format', 'warehouse', 'masterKey', 'kmsKeyId'],
   ...['allowDuplicates', 'enableOctal', 'preserveSpace', 'stripOuterElement', 'disableSnowflakeData'],
   ...['disableAutoConvert', 'storageIntegration'],
 ];
@@ -65,9 +70,9 @@ function createObjectLoad({ type, prefix, name, example }: StoreKind): Orchestra
     about: `Loads objects of ${name} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
-      [prefix]: textParameter(`How the names of the objects begin, such as ${example}/orders/.`, {
-        required: true,
-      }),
+      [prefix]: textParameter(
+        `How the names of the objects begin, such as ${example}/orders/. Required unless \`stage\` names one.`,
+      ),
       ...sourceParameters,
     },
     noEffect: ofVendor,
@@ -80,15 +85,15 @@ parameters:
   fileType: CSV
   skipHeader: "1"
   fieldOptionallyEnclosed: '"'`,
-    plan: ({ parameters }) => planLoad(prefix, parameters),
+    plan: ({ parameters, dialect }) => planLoad(prefix, parameters, dialect),
   };
 }
 
-function planLoad(prefix: string, parameters: Parameters) {
+function planLoad(prefix: string, parameters: Parameters, dialect: Dialect) {
   refuseUnsupported(parameters);
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
-  const place = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
+  const place = readPlace(prefix, parameters, dialect);
   const load: ObjectLoad = {
     target: readTableReference(parameters, 'targetTable'),
     columns: parameters.names('loadColumns'),
@@ -112,8 +117,15 @@ function planLoad(prefix: string, parameters: Parameters) {
   } as const;
 }
 
+function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): StorePlace | Stage {
+  const access = readStoreAccess(parameters);
+  const stage = parameters.optionalText('stage')?.trim() ?? '';
+  if (stage === '' || stage === '[Custom]') return readStorePlace(prefix, parameters.text(prefix), access);
+  const [database, schema] = ['stageDatabase', 'stageSchema'].map((name) => parameters.optionalText(name));
+  return planStage({ database, schema, table: stage }, access, dialect);
+}
+
 function refuseUnsupported(parameters: Parameters): void {
-  refuseStage(parameters);
   refuseNamed(parameters, 'format', 'a file format', 'its parameters here');
   const fields = parameters.value('metadataFields');
   if (Array.isArray(fields) ? fields.length > 0 : (fields ?? '') !== '')

@@ -104,6 +104,7 @@ export async function planTransformation(
         previews.set(name, output.creates === true ? preview : { ...output.written, cte, reads });
       } else {
         const relation = definition.plan(context);
+        if (dialect.ignoresCase === true) checkNames(relation.columns ?? []);
         const reads =
           relation.projection === undefined ? component.sources : [relation.projection.base.component];
         relations.set(name, { ...relation, cte, reads });
@@ -123,6 +124,20 @@ export async function planTransformation(
     }
   }
   return { outputs, failures };
+}
+
+/** A later component would read the wrong one of two columns. @throws ParameterError */
+function checkNames(columns: readonly string[]): void {
+  const byName = new Map<string, string>();
+  for (const column of columns) {
+    const other = byName.get(column.toLowerCase());
+    if (other === column) throw new ParameterError(`it has two columns "${column}": rename one of them`);
+    if (other !== undefined)
+      throw new ParameterError(
+        `its columns "${other}" and "${column}" differ only in case, which the warehouse ignores: rename one of them`,
+      );
+    byName.set(column.toLowerCase(), column);
+  }
 }
 
 function countUses(components: ReadonlyMap<string, TransformationComponent>): Map<string, number> {

@@ -232,6 +232,7 @@ const common = {
   listWiderTypes,
   label: () => '',
   namesAllColumns: false,
+  ignoresCase: true,
   enforcesKeys: false,
   ...shapeRows(name, quoteText),
   ignoreNulls: () => ' IGNORE NULLS',

@@ -74,7 +74,7 @@ describe('a script', () => {
     ['create or replace file format f type = csv', /^CREATE FILE FORMAT/],
     ['create database if not exists d', /^CREATE DATABASE/],
     ['alter table t cluster by (a)', /CLUSTER has no effect/],
-    ['drop stage s', /^DROP STAGE/],
+    ['drop task s', /^DROP TASK/],
     ["set query_group to 'x'", /^SET QUERY_GROUP/],
     ["show tables like 'x' in schema s", /^SHOW TABLES/],
   ];
@@ -85,6 +85,15 @@ describe('a script', () => {
       assert.match(statement?.notes[0] ?? '', note);
     });
   }
+
+  it('takes names that are the same for Snowflake too, and lists whose names do not matter', () => {
+    for (const sql of [
+      'select a.id, b.ID from a join b on a.id = b.id',
+      'select 1 as "x" union all select 2 as "X"',
+      'insert into t (a, b) select x as "n", y as "N" from s',
+    ])
+      assert.equal(rewrite(sql)[0]?.sql, sql);
+  });
 
   const refused: [sql: string, fault: RegExp][] = [
     ['select 1 from a, b where a.x = b.x (+)', /outer join by \(\+\) is not supported here: write LEFT JOIN/],
@@ -98,7 +107,17 @@ describe('a script', () => {
     ["select * from identifier('a' || lower('b'))", /IDENTIFIER needs a text/],
     ['select * from table(result_scan(last_query_id()))', /RESULT_SCAN/],
     ['select * from @stage/file', /stage/],
+    ['create stage s', /a stage without URL is not supported here: give the address of an object store/],
+    ["create stage s url = 's3://b/' credentials = (aws_key_id = 'x')", /CREDENTIALS of a stage .*remove it/],
+    ["create temporary stage s url = 's3://b/'", /a temporary stage/],
+    ["create stage s url = s3", /the value of URL must be a text in quotes/],
+    ["alter stage s set url = 's3://b/'", /write CREATE OR REPLACE STAGE/],
     ['call p()', /CALL/],
+    [
+      'select x."Full" from (select a as "Full", upper(a) as "FULL" from t) x',
+      /^two columns of a SELECT are named "Full" and "FULL", which differ only in case: rename one of them/,
+    ],
+    ['select t."name", upper(b) name from t', /named "name" and "NAME"/],
     ["execute immediate 'select 1'", /EXECUTE/],
     ['declare x int; begin x := 1; end', /DECLARE/],
     ['begin let x := 1; end', /BEGIN … END/],

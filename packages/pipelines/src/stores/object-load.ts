@@ -1,13 +1,14 @@
 /** Loading objects of a store into a table: what a component asks for. */
 import type { CsvFormat, PlainFormat, TableReference } from '../sql/dialect/dialect.ts';
+import type { Stage } from './stages.ts';
 import type { StorePlace } from './store-address.ts';
 
 export type Compression = 'auto' | 'none' | 'gzip' | 'zstd' | 'brotli' | 'deflate' | 'zip';
 
 /** Which objects are loaded. */
 export interface ObjectSource {
-  /** `key`: how the names begin. */
-  readonly place: StorePlace;
+  /** `key`: how the names begin. A stage is located by the run. */
+  readonly place: StorePlace | Stage;
   /** A regular expression for the whole name, or for what follows `key`; '' for all. */
   readonly pattern: string;
 }

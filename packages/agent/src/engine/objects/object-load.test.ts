@@ -59,6 +59,47 @@ describe('s3-load', () => {
     assert.equal((await load({ fieldOptionallyEnclosed: '"' })).rowCount, 5);
   });
 
+  it('loads the objects of a stage, which CREATE STAGE made', async () => {
+    const run = (sqlScript: string) => scene.component('sql-script', { sqlScript });
+    const make = `stage "Landing" url = 's3://${s3.bucket}/in/' endpoint = '${s3.endpoint}' storage_integration = lake file_format = (type = csv)`;
+    const stage = { stage: 'Landing', s3ObjectPrefix: undefined, endpoint: undefined };
+    await scene.rows('create table t (id integer)');
+    s3.put('in/a.csv', '1\n2\n');
+    s3.put('other/b.csv', '3\n');
+    const missing = await load(stage);
+    assert.equal(missing.status, 'FAILED');
+    assert.match(
+      missing.message,
+      /there is no stage "Landing": make it once by CREATE STAGE "Landing" URL = /,
+    );
+
+    assert.match(
+      (await run(`create ${make}`)).message,
+      /STORAGE_INTEGRATION, FILE_FORMAT of the stage "Landing" has/,
+    );
+    assert.equal((await load({ ...stage, pattern: '.*[.]csv' })).rowCount, 2);
+    assert.equal((await load({ ...stage, stage: 'LANDING', forceLoad: 'Yes' })).rowCount, 2);
+    assert.match((await load({ ...stage, stageSchema: 'raw' })).message, /there is no stage "Landing"/);
+
+    assert.match(
+      (await run(`create ${make}`)).message,
+      /the stage "Landing" exists: write CREATE OR REPLACE STAGE/,
+    );
+    await run(`create stage if not exists landing url = 's3://elsewhere/'`);
+    assert.equal((await load({ ...stage, forceLoad: 'Yes' })).rowCount, 2);
+    await run(`create or replace ${make.replace('/in/', '/other/')}; create schema raw`);
+    assert.equal((await load(stage)).rowCount, 1);
+    await run(`create ${make.replace('"Landing"', 'raw.landing')}`);
+    assert.equal((await load({ ...stage, stageSchema: 'RAW', forceLoad: 'Yes' })).rowCount, 2);
+
+    assert.equal((await run('drop stage landing')).status, 'SUCCESS');
+    assert.match((await run('drop stage landing')).message, /there is no stage landing/);
+    assert.equal((await run('drop stage if exists landing')).status, 'SUCCESS');
+    assert.match((await load(stage)).message, /there is no stage "Landing"/);
+    await run(`create stage landing url = 's3://Not a bucket/'`);
+    assert.match((await load(stage)).message, /the URL of the stage Landing" is .*the name of a bucket has/);
+  });
+
   it('reads CSV as its options say', async () => {
     await scene.rows('create table t (id integer, name varchar, day date, moment timestamp, n decimal(9,2))');
     s3.put(
@@ -224,6 +265,7 @@ describe('s3-load', () => {
 
   it('says what to do without a table, credentials or objects', async () => {
     assert.match((await load()).message, /the table "t" does not exist: make it before/);
+    assert.match((await load({ schema: 'raw' })).message, /the table "raw.t" does not exist/);
     await scene.rows('create table t (id integer)');
     assert.match((await load()).message, /^no object begins with s3:\/\/lake-of-tests\/in\/$/);
     s3.put('in/a.csv', '1\n');

@@ -17,6 +17,7 @@ import {
   PermanentFault,
   planFileLoad,
   readLoadedObjects,
+  type StorePlace,
   type TargetColumn,
 } from '@headgate/pipelines';
 import type { StoredObject } from '../../stores/object-store.ts';
@@ -25,22 +26,30 @@ import type { RunContext } from '../context/run-context.ts';
 import { isConflict, type Transaction } from '../session/session.ts';
 import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
 import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
+import { locate } from './stage-place.ts';
 import { columnLimit, isEmpty, readTarget } from './target-table.ts';
 import { loadTolerantly } from './tolerant-load.ts';
 
 type LoadAction = Extract<Action, { action: 'load-objects' }>;
 
+interface LocatedLoad extends Omit<LoadAction, 'source'> {
+  source: { place: StorePlace; pattern: string };
+}
+
 /** Bytes of all files of one load on the agent's disk. */
 const totalLimit = 100 * 1_024 ** 3;
 
-export async function loadObjects(action: LoadAction, context: ActionContext): Promise<ActionResult> {
-  const { load, source } = action;
+export async function loadObjects(planned: LoadAction, context: ActionContext): Promise<ActionResult> {
+  const { load } = planned;
   const { ports, warehouse, dialect, limit, asserts } = context.run.context;
   if (asserts !== undefined && load.purges)
     throw new PermanentFault('a test cannot delete objects of a store: set "purgeFiles" to No');
   const columns = await readTarget(load.target, warehouse, dialect);
   // A wrong column is said before anything is fetched.
   planFileLoad(load, columns, [], dialect);
+  const { pattern } = planned.source;
+  const source = { place: await locate(planned.source.place, warehouse), pattern };
+  const action: LocatedLoad = { ...planned, source };
   const listed = await ports.stores.list(source.place, limit);
   const matching = await selectMatching(listed, source);
   await warehouse.execute(createLoadedObjects(dialect));
@@ -85,7 +94,7 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
 /** Without what stands for a folder. */
 async function selectMatching(
   listed: readonly StoredObject[],
-  { place, pattern }: LoadAction['source'],
+  { place, pattern }: LocatedLoad['source'],
 ): Promise<StoredObject[]> {
   const objects = listed.filter(({ key }) => !key.endsWith('/'));
   if (pattern === '') return objects;
@@ -102,7 +111,7 @@ async function selectMatching(
 /** The objects that the table does not have. If it is empty, it has none. */
 async function withoutLoaded(
   matching: readonly StoredObject[],
-  { load, source }: LoadAction,
+  { load, source }: LocatedLoad,
   warehouse: Pick<Transaction, 'query'>,
   dialect: Dialect,
 ): Promise<readonly StoredObject[]> {
@@ -117,7 +126,7 @@ async function withoutLoaded(
 /** Returns the objects that were fetched: all, or those within the limit of bytes. */
 async function fetchAll(
   chosen: readonly StoredObject[],
-  { source, reading, load }: LoadAction,
+  { source, reading, load }: LocatedLoad,
   files: LoadedFile[],
   { run }: ActionContext,
 ): Promise<StoredObject[]> {
@@ -152,7 +161,7 @@ async function fetchAll(
 }
 
 async function fill(
-  action: LoadAction,
+  action: LocatedLoad,
   columns: readonly TargetColumn[],
   files: readonly LoadedFile[],
   loaded: readonly StoredObject[],

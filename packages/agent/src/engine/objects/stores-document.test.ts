@@ -46,7 +46,7 @@ test('the example loads what is new in the bucket', async () => {
   );
 });
 
-test('the components after it load JSON, write a query, and run for each object', async () => {
+test('the components after it load JSON and from a stage, write a query, and run for each object', async () => {
   const components = examples.slice(examples.findIndex(isPipeline) + 1).join('');
   const here = `        endpoint: ${s3.endpoint}\n        credentials:`;
   const variables = ['folder', 'name', 'size'].map(
@@ -55,7 +55,7 @@ test('the components after it load JSON, write a query, and run for each object'
   await scene.publish({
     'q.orch.yaml': [
       'type: orchestration\npipeline:\n  components:\n    Start:\n      type: start\n      transitions:',
-      '        unconditional: [Load the customers, Totals by day, Each file]',
+      '        unconditional: [Load the customers, Make the stage, Totals by day, Each file]',
       `${components.replaceAll('        credentials:', here)}  variables:\n${variables.join('\n')}`,
     ].join('\n'),
   });
@@ -71,4 +71,6 @@ test('the components after it load JSON, write a query, and run for each object'
   assert.match(totals, /^ordered_on,amount\n/);
   assert.ok(totals.includes('2026-01-31,10.50\n'), totals);
   assert.match(scene.lines.join('\n'), /2026-03\.csv/);
+  const fromStage = [...scene.steps.values()].find(({ name }) => name === 'Load from the stage');
+  assert.match(fromStage?.message ?? '', /the table has all 2 objects that match/);
 });

@@ -1,5 +1,11 @@
 /** The table that objects are loaded into, or that is written to one. */
-import { type Dialect, PermanentFault, type TableReference, type TargetColumn } from '@headgate/pipelines';
+import {
+  type Dialect,
+  isDefaultName,
+  PermanentFault,
+  type TableReference,
+  type TargetColumn,
+} from '@headgate/pipelines';
 import type { Transaction } from '../session/session.ts';
 
 export const columnLimit = 10_000;
@@ -13,7 +19,7 @@ export async function readTarget(
   const { rows } = await warehouse.query(dialect.tableColumns(target), columnLimit);
   if (rows.length === 0)
     throw new PermanentFault(
-      `the table "${target.table}" does not exist: make it before, for example by a create-table component`,
+      `the table "${nameTable(target)}" does not exist: make it before, for example by a create-table component`,
     );
   const lengths = await warehouse.query(dialect.textLengths(target), columnLimit);
   const byName = new Map(lengths.rows.map(([name, length]) => [String(name), Number(length)]));
@@ -21,6 +27,10 @@ export async function readTarget(
     const length = byName.get(String(name));
     return { name: String(name), type: String(type), ...(length === undefined ? {} : { length }) };
   });
+}
+
+function nameTable({ database, schema, table }: TableReference): string {
+  return [database, schema, table].filter((name) => !isDefaultName(name)).join('.');
 }
 
 export async function isEmpty(

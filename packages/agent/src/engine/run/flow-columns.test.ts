@@ -26,6 +26,43 @@ describe('columns', () => {
     assert.deepEqual(await flow.columns(), ['ID', 'Region', 'amount']);
   });
 
+  it('whose names differ only in case are refused, because a later component would read the wrong one', async () => {
+    const rename = (columnMapping: string[][]) => ({ includeInputColumns: 'No', columnMapping });
+    const calculations = [
+      ['"region"', 'FullName'],
+      ['upper("region")', 'FULLNAME'],
+    ];
+    const wrong =
+      /"Last" failed: its columns "(\w+)" and "(\w+)" differ only in case, .*: rename one of them/;
+    for (const [type, parameters] of [
+      ['calculator', { includeInputColumns: 'No', calculations }],
+      [
+        'rename',
+        rename([
+          ...[
+            ['region', 'Place'],
+            ['id', 'PLACE'],
+          ],
+        ]),
+      ],
+    ] as const) {
+      await assert.rejects(flow.apply(type, 'sales', parameters), wrong);
+    }
+    await assert.rejects(
+      flow.apply(
+        'rename',
+        'sales',
+        rename([
+          ...[
+            ['region', 'a'],
+            ['id', 'a'],
+          ],
+        ]),
+      ),
+      /"Last" failed: it has two columns "a": rename one of them/,
+    );
+  });
+
   it('without a name are named by what they are', async () => {
     await flow.rowsOf({
       In: readTable('sales'),

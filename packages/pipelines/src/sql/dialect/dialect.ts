@@ -175,6 +175,8 @@ export interface Dialect {
    * every source, and `columns` is known in all the parts below.
    */
   readonly namesAllColumns: boolean;
+  /** Whether the warehouse takes columns for the same whose names differ only in case, also in quotes. */
+  readonly ignoresCase?: true;
   /** Whether the warehouse keeps PRIMARY KEY and UNIQUE. Else they are declared by comments (`keys.ts`). */
   readonly enforcesKeys: boolean;
   /** Whether what changes who may read has no effect. Else it is refused. */

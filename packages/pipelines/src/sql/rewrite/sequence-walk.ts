@@ -3,7 +3,7 @@
 import { quoteName } from '../tokens/tokens.ts';
 import { isGroup, isName, isSymbol, isWord, type Node } from '../tokens/tree.ts';
 import { Cursor } from './cursor.ts';
-import { copyNodes, type Frame } from './frame.ts';
+import { copyNodes, type Frame, refuse } from './frame.ts';
 
 export type Clause = 'expression' | 'select' | 'from' | 'other';
 
@@ -20,6 +20,14 @@ export class Walk extends Cursor {
   /** Where the item of a SELECT begins: the index of its node, and of its piece. */
   item: { readonly at: number; readonly piece: number } | undefined;
 
+  /** The names of a SELECT's columns as Snowflake has them, by the names in lower case. */
+  columns = new Map<string, string>();
+
+  startSelect(): void {
+    this.columns.clear();
+    this.startItem();
+  }
+
   startItem(): void {
     if (this.frame.hasNames) this.item = { at: this.at, piece: this.pieces.length };
   }
@@ -27,10 +35,29 @@ export class Walk extends Cursor {
   endItem(): void {
     if (this.item === undefined) return;
     const { at, piece } = this.item;
+    checkColumn(this.nodes.slice(at, this.at), this.columns, this.frame);
     const name = renderName(this.nodes.slice(at, this.at), this.pieces.slice(piece).join(''), this.frame);
     if (name !== '') this.pieces.push(name);
     this.item = undefined;
   }
+}
+
+/**
+ * DuckDB takes columns for the same whose names differ only in case: a reference to the second would read the first. In
+ * Redshift they are the same.
+ */
+function checkColumn(item: readonly Node[], columns: Map<string, string>, frame: Frame): void {
+  const last = item.at(-1);
+  if (!isName(last) || frame.script.names.vendor === 'redshift') return;
+  const name = last.kind === 'quoted' ? last.value : last.value.toUpperCase();
+  const other = columns.get(name.toLowerCase());
+  if (other !== undefined && other !== name)
+    refuse(
+      frame,
+      last,
+      `two columns of a SELECT are named ${quoteName(other)} and ${quoteName(name)}, which differ only in case: rename one of them`,
+    );
+  columns.set(name.toLowerCase(), name);
 }
 
 /** Longer names than people refer to. */

@@ -251,7 +251,7 @@ function stepClause(walk: Walk, word: string): boolean {
   walk.endItem();
   walk.keep();
   walk.clause = word === 'SELECT' ? 'select' : 'other';
-  if (word === 'SELECT') walk.startItem();
+  if (word === 'SELECT') walk.startSelect();
   walk.termStart = walk.pieces.length;
   return true;
 }

@@ -68,13 +68,14 @@ export function renderAlter(nodes: readonly Node[], frame: Frame): StatementSql 
   if (isWord(object, 'SEQUENCE', 'TYPE', 'INDEX')) return createPlain(nodes, frame);
   if (isWord(object, 'WAREHOUSE', 'ACCOUNT', 'FILE', 'TAG', 'RESOURCE', 'SESSION'))
     return ignore(frame, `ALTER ${object.value}`, `ALTER ${object.value} has no effect here`);
+  if (isWord(object, 'STAGE'))
+    refuse(frame, object, 'ALTER STAGE is not supported here: write CREATE OR REPLACE STAGE');
   if (
     isWord(
       object,
       'STREAM',
       'TASK',
       'PIPE',
-      'STAGE',
       'EXTERNAL',
       'DYNAMIC',
       'PROCEDURE',

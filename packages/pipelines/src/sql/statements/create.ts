@@ -9,6 +9,7 @@ import { renderCreateTable } from './create-table.ts';
 import { renderCreateView } from './create-view.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
 import { renderCreateDatabase, renderCreateSchema } from './schemas.ts';
+import { renderCreateStage } from './stages.ts';
 import { createPlain, ignore, ignoreAccess, type StatementSql } from './statement-sql.ts';
 
 const modifierWords = [
@@ -81,6 +82,8 @@ export function renderCreate(nodes: readonly Node[], frame: Frame): StatementSql
   if (kind.value === 'SCHEMA') return renderCreateSchema(nodes, modifiers.at, frame);
   if (kind.value === 'DATABASE') return renderCreateDatabase(nodes, modifiers.at, frame);
   if (kind.value === 'SEQUENCE') return renderCreateSequence(nodes, modifiers, frame);
+  if (kind.value === 'STAGE' && frame.script.names.vendor !== 'redshift')
+    return renderCreateStage(nodes, modifiers, frame);
   const note = withoutEffect[kind.value];
   if (note !== undefined) return ignore(frame, `CREATE ${kind.value}`, note);
   if (accessObjects.includes(kind.value)) {

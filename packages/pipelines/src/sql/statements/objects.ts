@@ -14,6 +14,7 @@ import {
   readChain,
 } from '../tokens/tree.ts';
 import { renderDropDatabase, renderDropSchema } from './schemas.ts';
+import { renderDropStage } from './stages.ts';
 import {
   addTableName,
   createPlain,
@@ -25,7 +26,6 @@ import {
 
 const withoutEffect = [
   'WAREHOUSE',
-  'STAGE',
   'STREAM',
   'TASK',
   'PIPE',
@@ -43,6 +43,7 @@ export function renderDrop(nodes: readonly Node[], frame: Frame): StatementSql {
   if (isWord(object, 'DATABASE')) return renderDropDatabase(nodes, frame);
   if (isWord(object, 'ROLE', 'USER', 'GROUP', 'MASKING', 'ROW'))
     return ignoreAccess(frame, object, `DROP ${object.value}`, `DROP ${object.value}`);
+  if (isWord(object, 'STAGE')) return renderDropStage(nodes, frame);
   if (isWord(object, ...withoutEffect))
     return ignore(frame, `DROP ${object.value}`, `DROP ${object.value} has no effect here: there is none`);
   const type = isWord(object, 'MATERIALIZED') ? nodes[2] : object;
