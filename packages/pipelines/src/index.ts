@@ -20,6 +20,7 @@ export type {
   AssertionCheck,
   AssertionFault,
   CallArguments,
+  ConvertedFile,
   FileSearch,
   FoundFile,
   Iteration,
@@ -250,7 +251,8 @@ export {
   tokenize,
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
-export type { ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
+export type { CellRange, Converted, ConvertedColumn, FileConversion } from './stores/conversion.ts';
+export type { FileSource, ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
 export {
   createLoadedObjects,
   type FileLoad,

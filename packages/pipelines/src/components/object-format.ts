@@ -68,14 +68,14 @@ export const jsonParameters = {
   stripOuterArray: yesNoParameter('Whether each element of a JSON file that is an array is a row.', 'No'),
   stripNullValues: yesNoParameter('Whether members of JSON whose value is null are removed.', 'No'),
   matchByColumnName: choiceParameter(
-    'Whether members of JSON or Parquet go to the columns with their names. None: each record goes to a single column of the type VARIANT.',
+    'Whether members of JSON, Parquet or Avro go to the columns with their names. None: each record goes to a single column of the type VARIANT.',
     ['None', 'Case Insensitive', 'Case Sensitive'],
     { standard: 'None' },
   ),
 };
 
 export const objectFormatParameters = {
-  fileType: choiceParameter('The format of the files.', ['CSV', 'JSON', 'PARQUET'], {
+  fileType: choiceParameter('The format of the files.', ['CSV', 'JSON', 'PARQUET', 'AVRO'], {
     standard: 'CSV',
   }),
   compression: choiceParameter(
@@ -100,7 +100,7 @@ export const onErrorParameters = {
 export function readObjectFormat(parameters: Parameters): ObjectFormat {
   const refuse = (word: string): never => {
     throw new ParameterError(
-      `"fileType" is ${word}, which is not supported: write the files as CSV, JSON or PARQUET`,
+      `"fileType" is ${word}, which is not supported: write the files as CSV, JSON, PARQUET or AVRO`,
     );
   };
   const type = parameters.choice(
@@ -108,8 +108,14 @@ export function readObjectFormat(parameters: Parameters): ObjectFormat {
     { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET', AVRO: 'AVRO', ORC: 'ORC', XML: 'XML' } as const,
     'CSV',
   );
-  if (type === 'AVRO' || type === 'ORC' || type === 'XML') return refuse(type);
+  if (type === 'ORC' || type === 'XML') return refuse(type);
   if (type === 'CSV') return { type, ...readCsvFormat(parameters) };
+  // The agent writes a line of JSON for each row.
+  if (type === 'AVRO')
+    return {
+      ...{ type: 'JSON', isByLine: true, stripsOuterArray: false },
+      stripsNulls: parameters.yes('stripNullValues', false),
+    };
   if (type !== 'JSON') return { type };
   return {
     type,

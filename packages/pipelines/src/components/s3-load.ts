@@ -88,10 +88,12 @@ function planLoad(prefix: string, parameters: Parameters) {
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
   const place = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
+  const format = readObjectFormat(parameters);
   const load: ObjectLoad = {
     target: readTableReference(parameters, 'targetTable'),
     columns: parameters.names('loadColumns'),
-    format: readObjectFormat(parameters),
+    format,
+    ...(format.type === 'JSON' && format.isByLine === true ? { conversion: { from: 'avro' } as const } : {}),
     match: readColumnMatch(parameters),
     onError: readOnError(parameters),
     sizeLimit: readSizeLimit(parameters),
@@ -100,7 +102,7 @@ function planLoad(prefix: string, parameters: Parameters) {
   };
   if (load.format.type === 'CSV' && load.match !== 'position')
     throw new ParameterError(
-      '"matchByColumnName" is for JSON and Parquet: set it to None, and name the columns of a CSV file in loadColumns',
+      '"matchByColumnName" is for JSON, Parquet and Avro: set it to None, and name the columns of a CSV file in loadColumns',
     );
   return {
     action: 'load-objects',

@@ -17,6 +17,8 @@ import type {
   Step,
 } from '@headgate/contract';
 import type {
+  Converted,
+  FileConversion,
   ObjectReading,
   PageRequest,
   QuickJsSource,
@@ -87,6 +89,8 @@ export interface ArtifactFiles {
   place(path: string): string | undefined;
   /** Of a file of the artifact: `modified` is when it came to this machine. */
   describe(path: string): Promise<FileDescription>;
+  /** As `RunPorts.convert`. */
+  convert(path: string, conversion: FileConversion, limit?: AbortSignal): Promise<ConvertedPartial>;
 }
 
 export interface FileDescription {
@@ -94,6 +98,12 @@ export interface FileDescription {
   readonly modified: string;
   /** In bytes. */
   readonly size: number;
+}
+
+/** Lines of JSON in a partial file of the files folder, which `files.endWrite` removes. */
+export interface ConvertedPartial extends Converted {
+  readonly path: string;
+  readonly bytes: number;
 }
 
 /**
@@ -202,6 +212,16 @@ export interface RunPorts {
    */
   download(address: string, unpacks: boolean, limit?: AbortSignal): Promise<string>;
   stores: RunStorePort;
+  /**
+   * Converts a file that is being written, or one of the files folder.
+   *
+   * @throws Error with the reason
+   */
+  convert(
+    source: Exclude<SentFile['source'], { object: StoredObject }>,
+    conversion: FileConversion,
+    limit?: AbortSignal,
+  ): Promise<ConvertedPartial>;
   /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
    * dropped at its end.

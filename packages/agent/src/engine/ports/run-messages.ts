@@ -4,6 +4,7 @@
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type {
+  FileConversion,
   ObjectReading,
   PageRequest,
   SharedPipelineUse,
@@ -15,7 +16,15 @@ import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scri
 
 import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { FileDescription, LogSource, RunOutcome, RunRequest, SecretSql, SentFile } from './ports.ts';
+import type {
+  ConvertedPartial,
+  FileDescription,
+  LogSource,
+  RunOutcome,
+  RunRequest,
+  SecretSql,
+  SentFile,
+} from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -111,6 +120,14 @@ export interface Questions {
   'file-descriptions': { question: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
   /** The answer is the path of a partial file. */
   'file-download': { question: { address: string; unpacks: boolean }; answer: string };
+  /** The answer has the path of a partial file. */
+  'file-convert': {
+    question: {
+      source: { partial: string } | { path: string } | { artifact: number; path: string };
+      conversion: FileConversion;
+    };
+    answer: ConvertedPartial;
+  };
   'file-begin': { question: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
   'file-append': { question: { partial: string; text: string }; answer: undefined };
