@@ -268,6 +268,7 @@ export {
   nameObject,
   nameStore,
   nameStoreInLineage,
+  type SftpAddress,
   type StoreAddress,
   type StoreCredentials,
   type StorePlace,

@@ -126,6 +126,7 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
       const exchange = createExchange(egress, { ...bounds, ...limits, advice: ' of an object' });
       return openStore(address, {
         exchange,
+        egress,
         time: storeTime,
         readMachineKey:
           options.machineRole === true

@@ -22,7 +22,6 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
-import { readSingleQuery } from './definition/table-query.ts';
 import { isFileAddress } from './file-format.ts';
 import { readCellRange } from './sheet-parameters.ts';
 import { readStoreAccess, storeParameters } from './store-parameters.ts';
@@ -138,7 +137,7 @@ const nameLimit = 50;
 /** The sheets that a query names come before it as common tables. */
 function planQuery(parameters: Parameters, frame: SheetFrame, dialect: Dialect): PlannedSheets {
   const written = parameters.text('sqlQuery');
-  const query = readSingleQuery(written, dialect);
+  const { sql: query } = dialect.user.query(written);
   const names = listTableNames(written, dialect);
   if (names.length === 0 || names.length > nameLimit)
     throw new ParameterError(

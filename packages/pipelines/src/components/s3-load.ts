@@ -125,7 +125,9 @@ function refuseNamed(parameters: Parameters): void {
   }
   const fields = parameters.value('metadataFields');
   if (Array.isArray(fields) ? fields.length > 0 : (fields ?? '') !== '')
-    throw new ParameterError('"metadataFields" is not supported: clear it');
+    throw new ParameterError(
+      '"metadataFields" is not supported, because a load fills its columns from the objects alone: clear it, or load each object by a file-iterator and set a column to its name afterwards',
+    );
   const encryption = parameters.optionalText('encryption');
   if (encryption !== undefined && /client/i.test(encryption))
     throw new ParameterError(

@@ -3,7 +3,7 @@ import type { CsvFormat, PlainFormat, TableReference } from '../sql/dialect/dial
 import type { FileConversion } from './conversion.ts';
 import type { StorePlace } from './store-address.ts';
 
-export type Compression = 'auto' | 'none' | 'gzip' | 'zstd' | 'brotli' | 'deflate' | 'zip';
+export type Compression = 'auto' | 'none' | 'gzip' | 'zstd' | 'brotli' | 'deflate' | 'raw-deflate' | 'zip';
 
 /** Which objects are loaded. */
 export interface ObjectSource {
@@ -20,6 +20,8 @@ export interface ObjectReading {
   readonly encoding: string | undefined;
   /** Whether what is no character becomes U+FFFD. Else it is a fault. */
   readonly replacesInvalid: boolean;
+  /** What ends rows and becomes a line feed; undefined: line breaks do. */
+  readonly recordEnd?: string;
 }
 
 export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;

@@ -30,7 +30,7 @@ import type {
 } from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
-import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, ListScope, StoredObject } from '../../stores/object-store.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { RunCaches } from './run-caches.ts';
@@ -152,7 +152,7 @@ export interface LogSource {
 
 /** Object stores. Each call throws an Error with the reason. */
 export interface RunStorePort {
-  list(place: StorePlace, limit?: AbortSignal): Promise<StoredObject[]>;
+  list(place: StorePlace, limit?: AbortSignal, scope?: ListScope): Promise<StoredObject[]>;
   /** The files of an object, in the files folder: `files.endWrite` removes each. */
   fetch(
     store: StoreAddress,

@@ -14,7 +14,7 @@ import type {
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 
-import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, ListScope, StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type {
   ConvertedPartial,
@@ -100,7 +100,10 @@ export interface Questions {
   'connector-page': { question: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
   'connector-close': { question: { call: number }; answer: undefined };
   /** The objects of a store whose keys begin so. More than `limit` are an error. */
-  'store-list': { question: { place: StorePlace; limit?: number }; answer: StoredObject[] };
+  'store-list': {
+    question: { place: StorePlace; limit?: number; scope?: ListScope };
+    answer: StoredObject[];
+  };
   /** Writes an object to partial files of the files folder. */
   'store-fetch': {
     question: { store: StoreAddress; object: StoredObject; reading: ObjectReading };

@@ -197,7 +197,7 @@ export function createRunningRun(
     },
     download: (address, unpacks, limit) => askWithin(limit, 'file-download', { address, unpacks }),
     stores: {
-      list: (place, limit) => askWithin(limit, 'store-list', { place }),
+      list: (place, limit, scope = 'all') => askWithin(limit, 'store-list', { place, scope }),
       fetch: (store, object, reading, limit) => askWithin(limit, 'store-fetch', { store, object, reading }),
       stat: (place, limit) => askWithin(limit, 'store-stat', { place }),
       send: (file, limit) => askWithin(limit, 'store-send', file),

@@ -267,7 +267,7 @@ function createStorePort(stores: StoreAccess = refuseStores, files: RunFiles): R
   const never = new AbortController().signal;
   const answered = createRunStores({ stores, kill: never }, files);
   return {
-    list: (place, limit = never) => answered.list({ place }, limit),
+    list: (place, limit = never, scope = 'all') => answered.list({ place, scope }, limit),
     fetch: (store, object, reading, limit = never) => answered.fetch({ store, object, reading }, limit),
     stat: (place, limit = never) => answered.stat({ place }, limit),
     send: (file, limit = never) => answered.send(file, limit),
