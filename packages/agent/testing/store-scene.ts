@@ -61,7 +61,8 @@ export async function openStoreScene({
   };
   const fixture = await createFixture(undefined, undefined, connectors.download, undefined, {
     open: (address) => connectors.openStore(address, use),
-    fetch: connectors.fetchObject,
+    fetch: (options) => connectors.fetchObject(options, 'p'),
+    convert: (request, signal) => connectors.convertFile(request, 'p', signal),
   });
   return Object.assign(fixture, {
     masked,

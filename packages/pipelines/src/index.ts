@@ -20,6 +20,7 @@ export type {
   AssertionCheck,
   AssertionFault,
   CallArguments,
+  ConvertedFile,
   FileSearch,
   FoundFile,
   Iteration,
@@ -256,7 +257,8 @@ export {
   tokenize,
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
-export type { ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
+export type { CellRange, Converted, ConvertedColumn, FileConversion } from './stores/conversion.ts';
+export type { FileSource, ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
 export {
   createLoadedObjects,
   type FileLoad,
@@ -272,6 +274,7 @@ export {
   nameObject,
   nameStore,
   nameStoreInLineage,
+  type SftpAddress,
   type StoreAddress,
   type StoreCredentials,
   type StorePlace,

@@ -4,14 +4,17 @@ import type { Secret } from '@headgate/contract';
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
 import {
   type ConnectorEndpoint,
+  type Converted,
   chooseAuthentication,
   type EndpointValues,
   type StoreAddress,
 } from '@headgate/pipelines';
+import type { ConversionRequest, ConvertFile } from '../conversion/converter.ts';
 import type { WorkKey } from '../session/outbox.ts';
 import type { FetchOptions } from '../stores/fetched-file.ts';
 import type { FetchedFile, ObjectStore } from '../stores/object-store.ts';
 import { realTime, type Time } from '../time.ts';
+import { createTurns } from '../turns.ts';
 import { createDownloads, type Downloads } from './download.ts';
 import { createEndpointCall, type EndpointCall } from './endpoint-call.ts';
 import { createExchange, type ExchangeBounds } from './exchange.ts';
@@ -46,7 +49,14 @@ export interface Connectors {
   tokens: OAuthTokens;
   /** @throws ConnectorError if the credentials do not fit the store */
   openStore(address: StoreAddress, use: ConnectorUse): Promise<ObjectStore>;
-  fetchObject(options: Omit<FetchOptions, 'bounds' | 'time'>): Promise<FetchedFile[]>;
+  /** @param project takes its turn among the others of the agent */
+  fetchObject(options: Omit<FetchOptions, 'bounds' | 'time'>, project: string): Promise<FetchedFile[]>;
+  /** Writes a file as lines of JSON. */
+  convertFile(
+    request: Omit<ConversionRequest, 'fileBytes'>,
+    project: string,
+    signal: AbortSignal,
+  ): Promise<Converted>;
 }
 
 export interface ConnectorsOptions extends Omit<OAuthTokensOptions, 'exchange' | 'time'> {
@@ -75,6 +85,9 @@ const defaultBounds: ConnectorBounds = {
 const downloadMilliseconds = 4 * 60 * 60_000;
 /** Of an object as it is stored. */
 const objectBytes = 10 * 1_024 * 1_048_576;
+/** Objects that all runs of the agent fetch at the same time, and those of one project. The same of conversions. */
+const [fetchPlaces, fetchesOfOne] = [24, 8];
+const [conversionPlaces, conversionsOfOne] = [3, 2];
 const testBytes = 2 * 1_048_576;
 /** A token is small. */
 const tokenBytes = 1_048_576;
@@ -101,6 +114,8 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
     totalMilliseconds: downloadMilliseconds,
   });
 
+  const fetchTurns = createTurns(fetchPlaces, fetchesOfOne);
+  let convert: ConvertFile | undefined;
   const storeTime = { ...time, date: () => new Date() };
 
   return {
@@ -111,6 +126,7 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
       const exchange = createExchange(egress, { ...bounds, ...limits, advice: ' of an object' });
       return openStore(address, {
         exchange,
+        egress,
         time: storeTime,
         readMachineKey:
           options.machineRole === true
@@ -123,9 +139,16 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
         },
       });
     },
-    async fetchObject(asked) {
+    async fetchObject(asked, project) {
       const { fetchObject } = await import('../stores/fetched-file.ts');
-      return fetchObject({ ...asked, bounds: { fileBytes: bounds.totalBytes }, time: storeTime });
+      return fetchTurns.take(project, asked.signal, () =>
+        fetchObject({ ...asked, bounds: { fileBytes: bounds.totalBytes }, time: storeTime }),
+      );
+    },
+    async convertFile(request, project, signal) {
+      const { createConverter } = await import('../conversion/converter.ts');
+      convert ??= createConverter(createTurns(conversionPlaces, conversionsOfOne));
+      return convert({ ...request, fileBytes: bounds.totalBytes }, project, signal);
     },
     download: downloads.download,
     async open({ endpoint, connection, values }, use) {

@@ -11,7 +11,8 @@ export function createLazyConnectors(options: ConnectorsOptions): Connectors {
     open: async (opened, use) => (await load()).open(opened, use),
     download: async (...file) => (await load()).download(...file),
     openStore: async (...address) => (await load()).openStore(...address),
-    fetchObject: async (asked) => (await load()).fetchObject(asked),
+    fetchObject: async (...asked) => (await load()).fetchObject(...asked),
+    convertFile: async (...request) => (await load()).convertFile(...request),
     tokens: {
       read: async (...requests) => (await load()).tokens.read(...requests),
       authorize: async (...requests) => (await load()).tokens.authorize(...requests),

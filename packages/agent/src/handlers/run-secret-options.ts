@@ -39,7 +39,8 @@ export function createSecretOptions(
     download: connectors.download,
     stores: {
       open: (address) => connectors.openStore(address, use),
-      fetch: connectors.fetchObject,
+      fetch: (options) => connectors.fetchObject(options, place.projectId),
+      convert: (request, signal) => connectors.convertFile(request, place.projectId, signal),
     },
   };
 }

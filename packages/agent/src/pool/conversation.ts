@@ -1,9 +1,15 @@
 /** One run in a process: sends the start, answers the questions of the run, and returns its outcome. */
 import { join } from 'node:path';
 import { getCanceller } from '../cancellation.ts';
-import { createRunFiles, describeFile, downloadPartial, readTextFile } from '../engine/files/run-files.ts';
+import {
+  convertPartial,
+  createRunFiles,
+  describeFile,
+  downloadPartial,
+  readTextFile,
+} from '../engine/files/run-files.ts';
 import type { RunOutcome } from '../engine/ports/ports.ts';
-import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/ports/run-messages.ts';
+import type { OfRun, PlacedArtifact, Question, Questions, ToRun } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
 import { isPermanentFault } from '../permanent-fault.ts';
@@ -66,6 +72,20 @@ export function createConversation(
   function openStores(): Promise<RunStores> {
     stores ??= import('./run-stores.ts').then(({ createRunStores }) => createRunStores(options, files));
     return stores;
+  }
+
+  function convert(
+    { source, conversion }: Questions['file-convert']['question'],
+    interrupt: AbortSignal,
+  ): Promise<Questions['file-convert']['answer']> {
+    const find = async () => {
+      if ('partial' in source) return files.findWriting(source.partial);
+      return 'artifact' in source ? locate(source.artifact, source.path) : files.find(source.path);
+    };
+    const { controller, release } = followSignals([interrupt, options.kill]);
+    return convertPartial(files, find, (path, target) =>
+      options.stores.convert({ path, target, conversion }, controller.signal),
+    ).finally(release);
   }
 
   function download(address: string, unpacks: boolean, interrupt: AbortSignal): Promise<string> {
@@ -139,6 +159,8 @@ export function createConversation(
         return (await openStores()).remove(request, interrupt);
       case 'file-download':
         return download(request.address, request.unpacks, interrupt);
+      case 'file-convert':
+        return convert(request, interrupt);
       case 'file-end':
         return files.endWrite(request.partial, request.isComplete);
       default:

@@ -98,7 +98,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         runScript: refuse,
         openEndpoint: refuse,
         download: refuse,
-        stores: { open: refuse, fetch: refuse },
+        stores: { open: refuse, fetch: refuse, convert: refuse },
         conceal: (said) => said,
         cancel: never,
         kill: never,

@@ -117,12 +117,12 @@ export function createRunStores(
   }
 
   return {
-    list: ({ place, limit = listLimit }, interrupt) =>
+    list: ({ place, limit = listLimit, scope = 'all' }, interrupt) =>
       within(place.store, interrupt, async (store, signal) => {
         const found: Questions['store-list']['answer'] = [];
         let pages = 0;
         let bytes = 0;
-        for await (const page of store.list(place.key, signal)) {
+        for await (const page of store.list(place.key, signal, scope)) {
           found.push(...page);
           pages += 1;
           for (const { key, version } of page) bytes += Buffer.byteLength(key) + Buffer.byteLength(version);
@@ -167,8 +167,14 @@ export function createRunStores(
             `the object "${place.key}" exists: choose another filePrefix, or set overwrite to Yes`,
           );
         const read = createReadStream(path, { highWaterMark: readBytes });
+        // A store that refuses before it reads leaves nobody to hear of an error.
+        read.on('error', () => undefined);
         const body = gzips ? pipeline(read, createGzip(), () => undefined) : read;
-        return store.write(place.key, body as AsyncIterable<Buffer>, signal);
+        try {
+          return await store.write(place.key, body as AsyncIterable<Buffer>, signal);
+        } finally {
+          read.destroy();
+        }
       });
     },
     closeAll() {
@@ -189,7 +195,7 @@ async function findObject(
   signal: AbortSignal,
 ): Promise<StoredObject | undefined> {
   // A page may be empty, and the key comes first of those that begin with it.
-  for await (const page of store.list(key, signal))
+  for await (const page of store.list(key, signal, 'folder'))
     if (page.length > 0) return page.find((object) => object.key === key);
   return undefined;
 }

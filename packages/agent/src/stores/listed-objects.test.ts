@@ -43,7 +43,7 @@ const place = {
 } as const;
 
 function openRunStores(opened = store) {
-  const stores = { open: async () => opened, fetch: async () => [] };
+  const stores = { open: async () => opened, fetch: async () => [], convert: async () => assert.fail() };
   return createRunStores({ stores, kill: never }, {} as Parameters<typeof createRunStores>[1]);
 }
 

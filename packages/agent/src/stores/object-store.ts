@@ -35,9 +35,12 @@ export interface ReadRange {
   version: string;
 }
 
+/** `folder`: what is in folders below may be left out. */
+export type ListScope = 'folder' | 'all';
+
 export interface ObjectStore {
   /** The objects whose keys begin so, page by page, in the order of the store. */
-  list(prefix: string, signal: AbortSignal): AsyncIterable<readonly StoredObject[]>;
+  list(prefix: string, signal: AbortSignal, scope?: ListScope): AsyncIterable<readonly StoredObject[]>;
   stat(key: string, signal: AbortSignal): Promise<StoredObject>;
   /** Gives the bytes of an object as they come. They may break off: `readObject` goes on. */
   read<Result>(

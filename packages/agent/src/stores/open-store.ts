@@ -1,5 +1,6 @@
 /** Opens an object store with its credentials, which only the agent's own process has. */
 
+import type { Egress } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { ConnectorError, cloudOf, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange } from '../connectors/exchange.ts';
@@ -18,6 +19,7 @@ export interface StoreSecrets {
 
 export interface OpenStoreOptions {
   exchange: Exchange;
+  egress: Egress;
   secrets: StoreSecrets;
   /** The access key of the machine's role; undefined if the operator does not allow it. */
   readMachineKey: (() => Promise<AccessKey>) | undefined;
@@ -27,6 +29,10 @@ export interface OpenStoreOptions {
 /** @throws ConnectorError, PermanentFault */
 export async function openStore(address: StoreAddress, options: OpenStoreOptions): Promise<ObjectStore> {
   const { exchange, time } = options;
+  if (address.kind === 'sftp') {
+    const { openSftpStore } = await import('./sftp/open-sftp-store.ts');
+    return openSftpStore(address, options);
+  }
   if (address.kind === 'azure') {
     const { createAzureStore } = await import('./azure-store.ts');
     const credentials = await readMembers(address, options);
@@ -35,8 +41,10 @@ export async function openStore(address: StoreAddress, options: OpenStoreOptions
   return createS3Store({ address, readKey: await createKeyReader(address, options), exchange, time });
 }
 
+type CloudAddress = Exclude<StoreAddress, { kind: 'sftp' }>;
+
 async function createKeyReader(
-  address: StoreAddress,
+  address: CloudAddress,
   options: OpenStoreOptions,
 ): Promise<(() => Promise<AccessKey>) | undefined> {
   const { from } = address.credentials;
@@ -66,7 +74,7 @@ type Members = Readonly<Record<string, string>>;
 
 /** The members of the secret; undefined if the store is public. */
 async function readMembers(
-  { kind, credentials }: StoreAddress,
+  { kind, credentials }: CloudAddress,
   { secrets }: OpenStoreOptions,
 ): Promise<Members | undefined> {
   if (credentials.from === 'nobody') return undefined;
@@ -97,7 +105,7 @@ function parseMembers(text: string): Members {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member ?? '')]));
 }
 
-function requireMember(members: Members | undefined, name: string, { kind }: StoreAddress): string {
+function requireMember(members: Members | undefined, name: string, { kind }: CloudAddress): string {
   const value = members?.[name];
   if (value !== undefined && value !== '') return value;
   throw new ConnectorError(

@@ -156,6 +156,18 @@ describe('the S3 adapter', () => {
     };
     assert.equal((await listAll()).length, 1);
     assert.deepEqual(pauses, [500, 1_000, 2_000]);
+    left = 1;
+    s3.intercept = (_, response) => {
+      if (left-- <= 0) return undefined;
+      response.writeHead(503, { 'retry-after': '7' }).end('<Error><Code>SlowDown</Code></Error>');
+      return true;
+    };
+    assert.equal((await listAll()).length, 1);
+    assert.deepEqual(pauses.splice(3), [7_000], 'as long as the store says');
+    s3.intercept = () => {
+      if (left-- > 0) throw new S3Refusal(503, 'SlowDown', 'Please reduce your request rate.');
+      return undefined;
+    };
     left = 100;
     await assert.rejects(listAll(), { name: 'Error', message: /answered 503 \(SlowDown.*run again later/ });
     assert.equal(pauses.length, 3 + 4);

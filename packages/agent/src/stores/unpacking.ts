@@ -1,6 +1,12 @@
 /** Turns the bytes of an object into the bytes of a file that the warehouse reads, within bounds. */
 import { Transform, type TransformCallback } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
 import { type ObjectReading, PermanentFault } from '@headgate/pipelines';
 
 type Stream = Exclude<ObjectReading['compression'], 'auto' | 'none' | 'zip'>;
@@ -10,6 +16,7 @@ const decompressors: Readonly<Record<Stream, () => NodeJS.ReadWriteStream>> = {
   zstd: createZstdDecompress,
   brotli: createBrotliDecompress,
   deflate: createInflate,
+  'raw-deflate': createInflateRaw,
 };
 
 /** First bytes of compressed files. Brotli and deflate have none. */
@@ -58,7 +65,7 @@ export interface Counted {
 /** Streams in order. `packed` counts the bytes that came so far. */
 export function createUnpacking(
   compression: Exclude<ObjectReading['compression'], 'auto' | 'zip'>,
-  { encoding, replacesInvalid }: Pick<ObjectReading, 'encoding' | 'replacesInvalid'>,
+  { encoding, replacesInvalid, recordEnd }: Omit<ObjectReading, 'compression'>,
   packed: Counted,
   { fileBytes }: UnpackBounds,
 ): { streams: NodeJS.ReadWriteStream[]; unpacked: Counted; lines: LineMeter } {
@@ -81,6 +88,7 @@ export function createUnpacking(
   );
   if (encoding !== undefined || replacesInvalid)
     streams.push(createTranscoding(encoding ?? 'utf-8', !replacesInvalid));
+  if (recordEnd !== undefined) streams.push(createRecordEnds(recordEnd));
   streams.push(createCheck(lines.take));
   return { streams, unpacked, lines };
 }
@@ -112,6 +120,38 @@ function createTranscoding(encoding: string, isFatal: boolean): Transform {
     transform: (chunk: Buffer, _encoding, done) => attempt(done, () => decode(chunk)),
     flush: (done) => attempt(done, () => decode(undefined)),
   });
+}
+
+/** @throws PermanentFault about a line break that is in a value */
+function createRecordEnds(recordEnd: string): Transform {
+  const mark = Buffer.from(recordEnd);
+  const feed = Buffer.from('\n');
+  let rest: Buffer = Buffer.alloc(0);
+  const split = (chunk: Buffer, isLast: boolean) => {
+    const bytes = Buffer.concat([rest, chunk]);
+    const parts: Buffer[] = [];
+    let at = 0;
+    for (let end = bytes.indexOf(mark); end >= 0; end = bytes.indexOf(mark, at)) {
+      parts.push(requireWithoutBreaks(bytes.subarray(at, end)), feed);
+      at = end + mark.byteLength;
+    }
+    // The mark may go on in the next part.
+    const held = isLast ? 0 : Math.min(mark.byteLength - 1, bytes.byteLength - at);
+    parts.push(requireWithoutBreaks(bytes.subarray(at, bytes.byteLength - held)));
+    rest = Buffer.from(bytes.subarray(bytes.byteLength - held));
+    return Buffer.concat(parts);
+  };
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => attempt(done, () => split(chunk, false)),
+    flush: (done) => attempt(done, () => split(Buffer.alloc(0), true)),
+  });
+}
+
+function requireWithoutBreaks(bytes: Buffer): Buffer {
+  if (!bytes.includes(10) && !bytes.includes(13)) return bytes;
+  throw new PermanentFault(
+    'it has line breaks within rows that end with "recordDelimiter": enclose such values and end rows with \\n',
+  );
 }
 
 function attempt(done: TransformCallback, work: () => Buffer): void {

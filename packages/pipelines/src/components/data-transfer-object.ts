@@ -13,7 +13,7 @@ export const dataTransferObject: OrchestrationDefinition = {
   kind: 'orchestration',
   changesElsewhere: 'writes to another place',
   about:
-    'Copies a file from one place to another: from an https address, an [object store](../../stores.md) or the agent’s files folder, to an object store or the files folder. The target is there when it is complete; one that exists is replaced.',
+    'Copies a file from one place to another: from an https address, an [object store](../../stores.md), an SFTP server or the agent’s files folder, to an object store, an SFTP server or the files folder. The target is there when it is complete; one that exists is replaced.',
   group: 'files',
   parameters: {
     sourceType: textParameter('Where the file is. The address says it too.'),
@@ -21,10 +21,15 @@ export const dataTransferObject: OrchestrationDefinition = {
       'The file: an https address, an address such as s3://bucket/in/a.csv, or a path of the agent’s files folder.',
       { required: true, otherNames: numbered('sourceUrl') },
     ),
-    sourceUsername: textParameter('Must be empty: https addresses are fetched without credentials.', {
-      otherNames: numbered('sourceUsername'),
-    }),
-    sourcePassword: textParameter('Must be empty.', { otherNames: numbered('sourcePassword') }),
+    sourceUsername: textParameter(
+      'The user of an SFTP server, if its address has none. Else it must be empty: https addresses are fetched without credentials.',
+      { otherNames: numbered('sourceUsername') },
+    ),
+    sourcePassword: textParameter(
+      'The name of the [secret reference](../../secrets.md) of the password or the private key of an SFTP server. Else it must be empty.',
+      { otherNames: numbered('sourcePassword') },
+    ),
+    sourceCredentials: textParameter('As `credentials`, for the source alone.'),
     performCertificateValidation: yesNoParameter('Only Yes is supported.', 'Yes'),
     unpackZipFile: yesNoParameter(
       'Whether a zip archive is unpacked: its files get names that begin with the target’s and a slash.',
@@ -35,6 +40,13 @@ export const dataTransferObject: OrchestrationDefinition = {
       'The folder of the target: an address such as s3://bucket/out, or a path of the agent’s files folder. Empty or `.`: the files folder itself.',
       { otherNames: numbered('targetUrl') },
     ),
+    targetUsername: textParameter('The user of an SFTP server, if its address has none.', {
+      otherNames: numbered('targetUsername'),
+    }),
+    targetPassword: textParameter('As `sourcePassword`, for the target.', {
+      otherNames: numbered('targetPassword'),
+    }),
+    targetCredentials: textParameter('As `credentials`, for the target alone.'),
     targetObjectName: textParameter('The name of the target in its folder.', { required: true }),
     gzipData: yesNoParameter('Whether the target is compressed by gzip.', 'No'),
     ...storeParameters,
@@ -59,11 +71,12 @@ function readTransfer(parameters: Parameters): ObjectTransfer {
     throw new ParameterError(
       '"performCertificateValidation" is No, which is not supported: set it to Yes, and give the server a certificate that is valid',
     );
-  for (const name of ['sourceUsername', 'sourcePassword'])
-    if (parameters.optionalText(name) !== undefined)
-      throw new ParameterError(
-        `"${name}" is given, but files are fetched without a user: use a connector profile, which keeps secrets`,
-      );
+  for (const side of ['source', 'target'] as const)
+    for (const name of [`${side}Username`, `${side}Password`])
+      if (parameters.optionalText(name) !== undefined && !isSftp(parameters.optionalText(`${side}Url`)))
+        throw new ParameterError(
+          `"${name}" is given, but only SFTP has users: clear it; a store has credentials, and an API a connector profile, which keeps secrets`,
+        );
   return {
     source: readSource(parameters),
     target: readTarget(parameters),
@@ -72,13 +85,25 @@ function readTransfer(parameters: Parameters): ObjectTransfer {
   };
 }
 
+const isSftp = (address = '') => /^sftp:/i.test(address.trim());
+
+/** How the store of one side is reached. */
+const readAccess = (parameters: Parameters, side: 'source' | 'target') =>
+  readStoreAccess(parameters, {
+    username: parameters.optionalText(`${side}Username`)?.trim(),
+    credentials: (
+      parameters.optionalText(`${side}Password`) ?? parameters.optionalText(`${side}Credentials`)
+    )?.trim(),
+  });
+
 /** Types of places whose addresses have no scheme here. */
 const folders = /^(?:local|folder|files?)\b/i;
 
 function readSource(parameters: Parameters): ObjectTransfer['source'] {
   const url = parameters.text('sourceUrl').trim();
   if (isFileAddress(url)) return { address: url };
-  if (isStoreAddress(url)) return { place: readStorePlace('sourceUrl', url, readStoreAccess(parameters)) };
+  if (isStoreAddress(url))
+    return { place: readStorePlace('sourceUrl', url, readAccess(parameters, 'source')) };
   return { path: readPath('sourceUrl', url, 'sourceType', parameters) };
 }
 
@@ -87,7 +112,7 @@ function readTarget(parameters: Parameters): ObjectTransfer['target'] {
   const name = parameters.text('targetObjectName').trim();
   const joined = url === '.' ? name : `${url.endsWith('/') ? url : `${url}/`}${name}`;
   if (isStoreAddress(joined))
-    return { place: readStorePlace('targetUrl', joined, readStoreAccess(parameters)) };
+    return { place: readStorePlace('targetUrl', joined, readAccess(parameters, 'target')) };
   if (isFileAddress(url))
     throw new ParameterError(
       `"targetUrl" is ${url}: a file cannot be sent to an address of http; use an object store or a folder`,
@@ -102,6 +127,6 @@ function readPath(parameter: string, url: string, typeParameter: string, paramet
   const isOther = scheme !== undefined ? scheme !== 'file' : type !== undefined && !folders.test(type);
   if (!isOther) return path;
   throw new ParameterError(
-    `"${scheme === undefined ? typeParameter : parameter}" is ${scheme === undefined ? type : url}, which is not supported: use https, S3, Azure Blob Storage, Google Cloud Storage or a path of the agent’s files folder, and write the address with its scheme, such as s3://bucket/in`,
+    `"${scheme === undefined ? typeParameter : parameter}" is ${scheme === undefined ? type : url}, which is not supported: use https, sftp, S3, Azure Blob Storage, Google Cloud Storage or a path of the agent’s files folder, and write the address with its scheme, such as s3://bucket/in`,
   );
 }

@@ -8,7 +8,10 @@ export const isFileAddress = (source: string): boolean => /^https?:\/\//i.test(s
 
 export const fileFormatParameters = {
   fileType: choiceParameter('The format of the file.', ['CSV', 'JSON', 'PARQUET'], { required: true }),
-  header: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
+  header: yesNoParameter(
+    'Whether the first line of a CSV file, or the first row of a sheet, has the names of the columns.',
+    'Yes',
+  ),
   delimiter: textParameter(
     'What separates the cells of a CSV file: a character, or tab, comma, semicolon or pipe.',
     {

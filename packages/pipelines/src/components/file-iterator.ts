@@ -34,7 +34,7 @@ export const fileIterator: OrchestrationDefinition = {
   group: 'iterators',
   parameters: {
     inputDataType: textParameter(
-      'Where the files are: Local, S3, Azure Blob Storage or Google Cloud Storage. The address says it too.',
+      'Where the files are: Local, S3, Azure Blob Storage, Google Cloud Storage or SFTP. The address says it too.',
       {
         standard: 'Local',
       },

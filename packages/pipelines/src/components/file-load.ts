@@ -1,15 +1,25 @@
 /** Loads a file from an address, the artifact or the agent's files folder into a table. */
-import { readCellText } from '../expressions/parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import { findNearestName } from '../format/nearest.ts';
-import type { Dialect, FileColumn } from '../sql/dialect/dialect.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import { type Dialect, type FileColumn, SqlError } from '../sql/dialect/dialect.ts';
+import { describeConverted, type FileConversion } from '../stores/conversion.ts';
+import type { FileSource } from '../stores/object-load.ts';
+import { isStoreAddress } from '../stores/store-address.ts';
+import {
+  type ConvertedFile,
+  type OrchestrationDefinition,
+  readTableReference,
+} from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,
   rowsParameter,
   textParameter,
 } from './definition/declared-parameters.ts';
-import { fileFormatParameters, readFileFormat } from './file-format.ts';
+import { fileFormatParameters, isFileAddress, readFileFormat } from './file-format.ts';
+import { readCellRange } from './sheet-parameters.ts';
+
+const fileTypes = { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET', AVRO: 'AVRO', XLSX: 'XLSX' } as const;
 
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -24,6 +34,13 @@ export const fileLoad: OrchestrationDefinition = {
       { required: true, file: true, address: true },
     ),
     ...fileFormatParameters,
+    fileType: choiceParameter('The format of the file.', Object.keys(fileTypes), {
+      required: true,
+    }),
+    sheet: textParameter('The sheet of an XLSX file. Empty: the first.'),
+    cellRange: textParameter(
+      'The cells of an XLSX file, such as A2:F100, A:F, or A2 for all from there. Empty: all.',
+    ),
     targetTable: textParameter('The table.', { required: true }),
     ...placeParameters,
     createReplace: choiceParameter(
@@ -42,7 +59,8 @@ parameters:
   fileType: CSV
   targetTable: orders`,
   plan({ parameters, dialect }) {
-    const format = readFileFormat(parameters);
+    const conversion = readConversion(parameters);
+    const format = conversion === undefined ? readFileFormat(parameters) : convertedFormat;
     const reference = readTableReference(parameters, 'targetTable');
     const table = dialect.table(reference);
     const creations = {
@@ -60,10 +78,22 @@ parameters:
         precision: readCellText(column, 3),
       }),
     }));
+    const before = dialect.makeSchema(reference);
+    if (conversion !== undefined)
+      return {
+        action: 'load-converted',
+        source: readConvertedSource(parameters),
+        conversions: [conversion],
+        plan([file]) {
+          const chosen = chooseConverted(file, columns);
+          const statement = create(dialect.readFile(file?.path ?? '', convertedFormat, chosen));
+          return { statements: [...before, statement], counted: before.length };
+        },
+      };
     return {
       action: 'load-file',
       source: parameters.text('source'),
-      before: dialect.makeSchema(reference),
+      before,
       statement: (path) => create(dialect.readFile(path, format, columns)),
       checks: [
         {
@@ -78,6 +108,45 @@ parameters:
     };
   },
 };
+
+const convertedFormat = { type: 'JSON', isByLine: true } as const;
+
+/** Undefined for a format that the warehouse reads. @throws ParameterError */
+function readConversion(parameters: Parameters): FileConversion | undefined {
+  const type = parameters.choice('fileType', fileTypes);
+  if (type === 'AVRO') return { from: 'avro' };
+  if (type !== 'XLSX') return undefined;
+  return {
+    from: 'xlsx',
+    sheet: parameters.optionalText('sheet'),
+    range: readCellRange(parameters, 'cellRange'),
+    hasHeader: parameters.yes('header', true),
+  };
+}
+
+function readConvertedSource(parameters: Parameters): FileSource {
+  const source = parameters.text('source');
+  if (isStoreAddress(source))
+    throw new ParameterError(
+      `"source" is ${source}: load an Avro file of a store by s3-load, and an XLSX file by excel-query`,
+    );
+  return isFileAddress(source) ? { address: source } : { path: source };
+}
+
+/** @throws SqlError about a column that the file does not have */
+function chooseConverted(
+  file: ConvertedFile | undefined,
+  columns: readonly FileColumn[],
+): readonly FileColumn[] {
+  const known = file?.columns ?? [];
+  if (columns.length === 0) return describeConverted(known);
+  const fault = findMissingMember(
+    known.map(({ name }) => name),
+    columns.map(({ name }) => name),
+  );
+  if (fault !== undefined) throw new SqlError(fault);
+  return columns;
+}
 
 function checkHeader(delimiter: string, columns: readonly FileColumn[], dialect: Dialect) {
   const names = columns.map(({ name }) => name);

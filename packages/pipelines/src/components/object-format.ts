@@ -20,7 +20,7 @@ const none = 'Empty or NONE: nothing.';
 
 export const csvParameters = {
   recordDelimiter: textParameter(
-    'What ends a row of a CSV file: a line feed, a carriage return or both. Other ends are not supported.',
+    'What ends a row of a CSV file: a line feed, a carriage return or both. Or up to 8 other characters, if values are neither enclosed nor escaped, and have no line breaks.',
   ),
   fieldDelimiter: textParameter(
     'What separates the values of a row: up to four characters. `\\t` is a tab, `\\x01` a character by its code.',
@@ -68,19 +68,19 @@ export const jsonParameters = {
   stripOuterArray: yesNoParameter('Whether each element of a JSON file that is an array is a row.', 'No'),
   stripNullValues: yesNoParameter('Whether members of JSON whose value is null are removed.', 'No'),
   matchByColumnName: choiceParameter(
-    'Whether members of JSON or Parquet go to the columns with their names. None: each record goes to a single column of the type VARIANT.',
+    'Whether members of JSON, Parquet or Avro go to the columns with their names. None: each record goes to a single column of the type VARIANT.',
     ['None', 'Case Insensitive', 'Case Sensitive'],
     { standard: 'None' },
   ),
 };
 
 export const objectFormatParameters = {
-  fileType: choiceParameter('The format of the files.', ['CSV', 'JSON', 'PARQUET'], {
+  fileType: choiceParameter('The format of the files.', ['CSV', 'JSON', 'PARQUET', 'AVRO'], {
     standard: 'CSV',
   }),
   compression: choiceParameter(
     'How the files are compressed. AUTO: their first bytes say so. ZIP: each file in the archive is loaded.',
-    ['AUTO', 'NONE', 'GZIP', 'ZSTD', 'BROTLI', 'DEFLATE', 'ZIP'],
+    ['AUTO', 'NONE', 'GZIP', 'ZSTD', 'BROTLI', 'DEFLATE', 'RAW_DEFLATE', 'ZIP'],
     { standard: 'AUTO' },
   ),
   ...csvParameters,
@@ -100,7 +100,7 @@ export const onErrorParameters = {
 export function readObjectFormat(parameters: Parameters): ObjectFormat {
   const refuse = (word: string): never => {
     throw new ParameterError(
-      `"fileType" is ${word}, which is not supported: write the files as CSV, JSON or PARQUET`,
+      `"fileType" is ${word}, which is not supported: write the files as CSV, JSON, PARQUET or AVRO`,
     );
   };
   const type = parameters.choice(
@@ -108,8 +108,14 @@ export function readObjectFormat(parameters: Parameters): ObjectFormat {
     { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET', AVRO: 'AVRO', ORC: 'ORC', XML: 'XML' } as const,
     'CSV',
   );
-  if (type === 'AVRO' || type === 'ORC' || type === 'XML') return refuse(type);
+  if (type === 'ORC' || type === 'XML') return refuse(type);
   if (type === 'CSV') return { type, ...readCsvFormat(parameters) };
+  // The agent writes a line of JSON for each row.
+  if (type === 'AVRO')
+    return {
+      ...{ type: 'JSON', isByLine: true, stripsOuterArray: false },
+      stripsNulls: parameters.yes('stripNullValues', false),
+    };
   if (type !== 'JSON') return { type };
   return {
     type,
@@ -122,9 +128,11 @@ export function readObjectFormat(parameters: Parameters): ObjectFormat {
 export function readObjectReading(parameters: Parameters): ObjectReading {
   const compressions: Readonly<Record<string, Compression>> = {
     ...{ AUTO: 'auto', NONE: 'none', GZIP: 'gzip', ZSTD: 'zstd', BROTLI: 'brotli' },
-    ...{ DEFLATE: 'deflate', ZIP: 'zip' },
+    ...{ DEFLATE: 'deflate', RAW_DEFLATE: 'raw-deflate', ZIP: 'zip' },
   };
+  const recordEnd = readRecordEnd(parameters);
   return {
+    ...(recordEnd === undefined ? {} : { recordEnd }),
     compression: parameters.choice('compression', compressions, 'auto'),
     encoding: readEncoding(parameters),
     replacesInvalid: parameters.yes('replaceInvalidCharacters', false),
@@ -170,7 +178,6 @@ export function readSeparators(
   parameters: Parameters,
   quoteOtherwise: string,
 ): { delimiter: string; quote: string } {
-  requireLineEnds(parameters);
   const delimiter = readDelimiter(parameters);
   const isAbsent = parameters.optionalText('fieldOptionallyEnclosed') === undefined;
   const quote = isAbsent ? quoteOtherwise : readCharacter(parameters, 'fieldOptionallyEnclosed');
@@ -185,6 +192,15 @@ function readCsvFormat(parameters: Parameters): CsvFormat {
   const { delimiter, quote } = readSeparators(parameters, '');
   const escapeCharacter = readCharacter(parameters, 'escape');
   const unenclosed = readCharacter(parameters, 'escapeUnenclosedField');
+  const recordEnd = readRecordEnd(parameters);
+  if (recordEnd !== undefined && `${quote}${escapeCharacter}${unenclosed}` !== '')
+    throw new ParameterError(
+      `"recordDelimiter" is ${JSON.stringify(recordEnd)}, and values are enclosed or escaped, in which it could stand too: clear fieldOptionallyEnclosed, escape and escapeUnenclosedField, or end rows with \\n`,
+    );
+  if (recordEnd !== undefined && (delimiter.includes(recordEnd) || recordEnd.includes(delimiter)))
+    throw new ParameterError(
+      `"recordDelimiter" is ${JSON.stringify(recordEnd)}, and "fieldDelimiter" ${JSON.stringify(delimiter)}: one must not be in the other`,
+    );
   if (unenclosed !== '' && quote !== '' && unenclosed !== escapeCharacter)
     throw new ParameterError(
       `"escapeUnenclosedField" is ${JSON.stringify(unenclosed)}, and values are enclosed by ${quote}: set "escape" to the same character, or clear it`,
@@ -217,13 +233,26 @@ export function readMomentFormat(parameters: Parameters, name: string): string |
 }
 
 const lineEnds = ['\n', '\r', '\r\n'];
+const recordEndLimit = 8;
 
-function requireLineEnds(parameters: Parameters): void {
+/** What ends rows, if it is no line break. @throws ParameterError */
+function readRecordEnd(parameters: Parameters): string | undefined {
   const text = parameters.optionalText('recordDelimiter');
-  if (text === undefined || /^(?:none|auto|newline)$/i.test(text.trim())) return;
-  if (!lineEnds.includes(decodeEscapes(text)))
+  if (text === undefined || /^(?:none|auto|newline)$/i.test(text.trim())) return undefined;
+  const end = decodeEscapes(text);
+  if (lineEnds.includes(end)) return undefined;
+  if (Buffer.byteLength(end) <= recordEndLimit && !end.includes('\0')) return end;
+  throw new ParameterError(
+    `"recordDelimiter" is ${JSON.stringify(text)}: it must have at most ${recordEndLimit} bytes, such as \\n`,
+  );
+}
+
+/** @throws ParameterError */
+export function requireLineEnds(parameters: Parameters): void {
+  const end = readRecordEnd(parameters);
+  if (end !== undefined)
     throw new ParameterError(
-      `"recordDelimiter" is ${JSON.stringify(text)}, which is not supported: rows must end with \\n, \\r or \\r\\n`,
+      `"recordDelimiter" is ${JSON.stringify(end)}, which is not supported: rows must end with \\n, \\r or \\r\\n`,
     );
 }
 

@@ -11,6 +11,7 @@ import { createTable } from './create-table.ts';
 import { dataTransferObject } from './data-transfer-object.ts';
 import type { OrchestrationDefinition } from './definition/component.ts';
 import { deleteTables } from './delete-tables.ts';
+import { excelQuery } from './excel-query.ts';
 import { fileIterator } from './file-iterator.ts';
 import { fileLoad } from './file-load.ts';
 import { fileUnload } from './file-unload.ts';
@@ -92,6 +93,7 @@ export const orchestrationDefinitions = {
   'data-transfer-object': dataTransferObject,
   'file-load': fileLoad,
   'file-unload': fileUnload,
+  'excel-query': excelQuery,
   'modular-api-extract-input-v2': apiExtractInput,
   'api-extract': apiExtract,
   'api-query': apiQuery,

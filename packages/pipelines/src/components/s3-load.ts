@@ -35,7 +35,9 @@ const sourceParameters = {
     'A stage that CREATE STAGE made: the objects of its address are loaded. [Custom]: those that the prefix names.',
     { standard: '[Custom]' },
   ),
-  stageDatabase: textParameter('The database of the stage. Empty or `[Environment Default]`: the environment’s.'),
+  stageDatabase: textParameter(
+    'The database of the stage. Empty or `[Environment Default]`: the environment’s.',
+  ),
   stageSchema: textParameter('The schema of the stage. Empty or `[Environment Default]`: the environment’s.'),
   encryption: textParameter('How the store encrypts the objects. Encryption by the client is not supported.'),
   pattern: textParameter(
@@ -94,10 +96,12 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect) {
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
   const place = readPlace(prefix, parameters, dialect);
+  const format = readObjectFormat(parameters);
   const load: ObjectLoad = {
     target: readTableReference(parameters, 'targetTable'),
     columns: parameters.names('loadColumns'),
-    format: readObjectFormat(parameters),
+    format,
+    ...(format.type === 'JSON' && format.isByLine === true ? { conversion: { from: 'avro' } as const } : {}),
     match: readColumnMatch(parameters),
     onError: readOnError(parameters),
     sizeLimit: readSizeLimit(parameters),
@@ -106,7 +110,7 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect) {
   };
   if (load.format.type === 'CSV' && load.match !== 'position')
     throw new ParameterError(
-      '"matchByColumnName" is for JSON and Parquet: set it to None, and name the columns of a CSV file in loadColumns',
+      '"matchByColumnName" is for JSON, Parquet and Avro: set it to None, and name the columns of a CSV file in loadColumns',
     );
   return {
     action: 'load-objects',
@@ -129,7 +133,9 @@ function refuseUnsupported(parameters: Parameters): void {
   refuseNamed(parameters, 'format', 'a file format', 'its parameters here');
   const fields = parameters.value('metadataFields');
   if (Array.isArray(fields) ? fields.length > 0 : (fields ?? '') !== '')
-    throw new ParameterError('"metadataFields" is not supported: clear it');
+    throw new ParameterError(
+      '"metadataFields" is not supported, because a load fills its columns from the objects alone: clear it, or load each object by a file-iterator and set a column to its name afterwards',
+    );
   const encryption = parameters.optionalText('encryption');
   if (encryption !== undefined && /client/i.test(encryption))
     throw new ParameterError(

@@ -11,7 +11,7 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
-import { csvParameters, readMomentFormat, readSeparators } from './object-format.ts';
+import { csvParameters, readMomentFormat, readSeparators, requireLineEnds } from './object-format.ts';
 import {
   readStoreAccess,
   refuseStage,
@@ -118,6 +118,7 @@ function createStatement(
   dialect: Dialect,
 ): (path: string, columns: readonly TargetColumn[]) => string {
   if (type !== 'CSV') return (path) => dialect.writeFile(`SELECT * FROM ${table}`, path, { type });
+  requireLineEnds(parameters);
   const { delimiter, quote } = readSeparators(parameters, '"');
   const nullWord = parameters.rows('nullIf', 1).map((row) => readCellText(row, 0))[0] ?? '';
   const formats = {

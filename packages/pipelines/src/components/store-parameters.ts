@@ -40,11 +40,14 @@ export const storeParameters = {
     { standard: 'Credentials' },
   ),
   credentials: textParameter(
-    'The name of a [secret reference](../../secrets.md) whose value is a JSON object, for S3 `{"accessKeyId": …, "secretAccessKey": …}`.',
+    'The name of a [secret reference](../../secrets.md) whose value is a JSON object, for S3 `{"accessKeyId": …, "secretAccessKey": …}`. For SFTP also a password or a private key.',
   ),
   region: textParameter('The region of the bucket. Empty: the store says which.'),
   endpoint: textParameter(
     'The address of a server with the same interface, such as https://minio.example.com. Empty: the vendor’s.',
+  ),
+  hostKey: textParameter(
+    'The key of the SFTP server, such as `SHA256:…` as `ssh-keygen -lf` prints it, or several with commas between them. The credentials may have it instead.',
   ),
   pathStyle: yesNoParameter(
     'Whether the name of the bucket is in the path of addresses and not in their host. Without `endpoint`: No.',
@@ -69,23 +72,33 @@ export function refuseNamed(
 export const refuseStage = (parameters: Parameters): void =>
   refuseNamed(parameters, 'stage', 'a stage', 'the address of the objects');
 
+/** What one of two places has for itself. */
+export interface StoreSide {
+  readonly username?: string | undefined;
+  /** The name of a secret reference. */
+  readonly credentials?: string | undefined;
+}
+
 /** @throws ParameterError */
-export function readStoreAccess(parameters: Parameters): StoreAccess {
+export function readStoreAccess(parameters: Parameters, side: StoreSide = {}): StoreAccess {
   const endpoint = readEndpoint(parameters);
   const region = parameters.optionalText('region')?.trim();
   if (region !== undefined && !/^[a-z0-9-]{2,40}$/.test(region))
     throw new ParameterError(`"region" is ${JSON.stringify(region)}: write it as eu-central-1`);
   const pathStyle = parameters.optionalText('pathStyle');
-  const credentials = readCredentials(parameters);
+  const credentials = readCredentials(parameters, side.credentials);
+  const hostKey = parameters.optionalText('hostKey')?.trim();
   return {
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(region === undefined ? {} : { region }),
+    ...(hostKey === undefined ? {} : { hostKey }),
+    ...(side.username === undefined ? {} : { username: side.username }),
     ...(pathStyle === undefined ? {} : { pathStyle: parameters.yes('pathStyle', true) }),
     credentials,
   };
 }
 
-function readCredentials(parameters: Parameters): StoreAccess['credentials'] {
+function readCredentials(parameters: Parameters, own: string | undefined): StoreAccess['credentials'] {
   const word = parameters.optionalText('authentication');
   if (word !== undefined && /^storage[ _-]?integration$/i.test(word.trim()))
     throw new ParameterError(
@@ -98,7 +111,7 @@ function readCredentials(parameters: Parameters): StoreAccess['credentials'] {
     None: 'nobody',
   } as const;
   const kind = parameters.choice('authentication', kinds, 'credentials');
-  const name = parameters.optionalText('credentials')?.trim();
+  const name = own ?? parameters.optionalText('credentials')?.trim();
   if (kind !== 'credentials' && name !== undefined)
     throw new ParameterError(
       `"credentials" is given, but "authentication" is ${word}: clear it, or set "authentication" to Credentials`,

@@ -16,7 +16,7 @@ type ObjectReading = Pick<
 /** No file has it: DuckDB needs a word that means NULL. */
 const noWord = '\u{10FFFD}';
 /** Bytes of one JSON object. */
-const objectLimit = 128 * 1_048_576;
+export const objectLimit = 128 * 1_048_576;
 
 export function createObjectReading({ name, quoteText, quotePath }: Quoting): ObjectReading {
   function readDelimited(
@@ -51,14 +51,15 @@ export function createObjectReading({ name, quoteText, quotePath }: Quoting): Ob
     return `read_csv(${options.join(', ')})`;
   }
 
-  const readJson = (path: string, isWhole: boolean) =>
-    `read_json_objects(${quotePath(path)}, format = '${isWhole ? 'unstructured' : 'auto'}', maximum_object_size = ${objectLimit})`;
+  const readJson = (path: string, form: 'unstructured' | 'auto' | 'newline_delimited') =>
+    `read_json_objects(${quotePath(path)}, format = '${form}', maximum_object_size = ${objectLimit})`;
 
   function readObjects(path: string, format: PlainFormat): string {
     if (format.type === 'PARQUET') return `read_parquet(${quotePath(path)}) AS r`;
-    const { stripsOuterArray, stripsNulls } = format;
+    const { stripsOuterArray, stripsNulls, isByLine } = format;
     const json = stripsNulls ? "json_merge_patch('{}', json)" : 'json';
-    return `(SELECT ${json} AS r FROM ${readJson(path, !stripsOuterArray)})`;
+    const form = isByLine === true ? 'newline_delimited' : stripsOuterArray ? 'auto' : 'unstructured';
+    return `(SELECT ${json} AS r FROM ${readJson(path, form)})`;
   }
 
   return {

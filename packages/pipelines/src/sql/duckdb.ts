@@ -14,7 +14,7 @@ import {
 } from './dialect/dialect.ts';
 import { renderMergeCheck } from './dialect/merge-check.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
-import { createObjectReading } from './duckdb-objects.ts';
+import { createObjectReading, objectLimit } from './duckdb-objects.ts';
 import { shapeRows } from './duckdb-shapes.ts';
 import { readTextLength, translateCast } from './functions/index.ts';
 import { translateType } from './functions/types.ts';
@@ -165,7 +165,13 @@ function readFile(path: string, format: FileFormat, columns: readonly FileColumn
     return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM read_parquet(${file})`;
   }
   const options = columns.length === 0 ? [] : [`columns = ${renderColumnStruct(columns)}`];
-  if (format.type === 'JSON') return `SELECT * FROM read_json(${[file, ...options].join(', ')})`;
+  if (format.type === 'JSON') {
+    const lines =
+      format.isByLine === true
+        ? [`format = 'newline_delimited'`, `maximum_object_size = ${objectLimit}`]
+        : [];
+    return `SELECT * FROM read_json(${[file, ...lines, ...options].join(', ')})`;
+  }
   const csv = [`header = ${format.header}`, `delim = ${quoteText(format.delimiter)}`];
   return `SELECT * FROM read_csv(${[file, ...csv, ...options].join(', ')})`;
 }

@@ -1,9 +1,10 @@
 /** Loading objects of a store into a table: what a component asks for. */
 import type { CsvFormat, PlainFormat, TableReference } from '../sql/dialect/dialect.ts';
+import type { FileConversion } from './conversion.ts';
 import type { Stage } from './stages.ts';
 import type { StorePlace } from './store-address.ts';
 
-export type Compression = 'auto' | 'none' | 'gzip' | 'zstd' | 'brotli' | 'deflate' | 'zip';
+export type Compression = 'auto' | 'none' | 'gzip' | 'zstd' | 'brotli' | 'deflate' | 'raw-deflate' | 'zip';
 
 /** Which objects are loaded. */
 export interface ObjectSource {
@@ -20,6 +21,8 @@ export interface ObjectReading {
   readonly encoding: string | undefined;
   /** Whether what is no character becomes U+FFFD. Else it is a fault. */
   readonly replacesInvalid: boolean;
+  /** What ends rows and becomes a line feed; undefined: line breaks do. */
+  readonly recordEnd?: string;
 }
 
 export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;
@@ -38,6 +41,8 @@ export interface ObjectLoad {
   /** The columns to load; all if there are none. */
   readonly columns: readonly string[];
   readonly format: ObjectFormat;
+  /** What the agent does to each file before it is read. */
+  readonly conversion?: FileConversion;
   readonly match: ColumnMatch;
   readonly onError: OnError;
   /** No further object is loaded after this number of bytes. */
@@ -48,9 +53,15 @@ export interface ObjectLoad {
   readonly reloads: boolean;
 }
 
+/** A file at an https address, in a store, or of the version or the agent's files folder. */
+export type FileSource =
+  | { readonly address: string }
+  | { readonly place: StorePlace }
+  | { readonly path: string };
+
 /** A copy of a file or an object to another place. */
 export interface ObjectTransfer {
-  readonly source: { readonly address: string } | { readonly place: StorePlace } | { readonly path: string };
+  readonly source: FileSource;
   readonly target: { readonly place: StorePlace } | { readonly path: string };
   /** Whether a zip archive is unpacked: its files go to a folder with the name of the target. */
   readonly unpacks: boolean;

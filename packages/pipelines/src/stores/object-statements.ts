@@ -154,7 +154,7 @@ function readObjectValues(
 ) {
   if (match === 'position' && columns.length !== 1)
     throw new SqlError(
-      `objects of ${format.type} are loaded into one column of the type VARIANT, and the table has ${columns.length} columns: set matchByColumnName to Case Insensitive, or name one column in loadColumns`,
+      `objects of ${format.type === 'JSON' && format.isByLine ? 'Avro' : format.type} are loaded into one column of the type VARIANT, and the table has ${columns.length} columns: set matchByColumnName to Case Insensitive, or name one column in loadColumns`,
     );
   const values = columns.map((column): LoadedValue => {
     const { type } = column;

@@ -34,7 +34,18 @@ export type StoreAddress =
       readonly pathStyle?: boolean;
     })
   | (StoreFrame & { readonly kind: 'gcs'; readonly bucket: string })
-  | (StoreFrame & { readonly kind: 'azure'; readonly account: string; readonly container: string });
+  | (StoreFrame & { readonly kind: 'azure'; readonly account: string; readonly container: string })
+  | SftpAddress;
+
+export interface SftpAddress extends StoreFrame {
+  readonly kind: 'sftp';
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: the credentials have it. */
+  readonly username?: string;
+  /** Keys or fingerprints of keys, one of which the server must have. Undefined: the credentials have them. */
+  readonly hostKey?: string;
+}
 
 export interface StorePlace {
   readonly store: StoreAddress;
@@ -42,7 +53,7 @@ export interface StorePlace {
   readonly key: string;
 }
 
-export const cloudOf: Readonly<Record<StoreAddress['kind'], Cloud>> = {
+export const cloudOf: Readonly<Record<Exclude<StoreAddress['kind'], 'sftp'>, Cloud>> = {
   s3: 'aws',
   gcs: 'gcp',
   azure: 'azure',
@@ -53,10 +64,13 @@ export interface StoreAccess {
   readonly endpoint?: string;
   readonly region?: string;
   readonly pathStyle?: boolean;
+  readonly hostKey?: string;
+  /** Of an SFTP server. */
+  readonly username?: string;
   credentials(cloud: Cloud): StoreCredentials;
 }
 
-const schemes = 's3|s3a|s3n|gs|gcs|azure|wasbs?|abfss?';
+const schemes = 's3|s3a|s3n|gs|gcs|azure|wasbs?|abfss?|sftp';
 const addressPattern = new RegExp(`^(${schemes})://([^/]*)(?:/(.*))?$`, 'is');
 
 /** Whether a text names a place in an object store. */
@@ -96,6 +110,8 @@ export function readStorePlace(parameter: string, text: string, access: StoreAcc
         },
         key,
       };
+    case 'sftp':
+      return { store: readSftpServer(host, access, fail), key };
     case '':
       return fail('it is not the address of a store: write it as s3://bucket/folder/');
     default:
@@ -108,6 +124,35 @@ function requireBucket(host: string, fail: (why: string) => never): string {
   return fail(
     'the name of a bucket has from 2 to 222 small letters, digits, dots, hyphens and underscores: write it as s3://bucket/folder/',
   );
+}
+
+/** `user@host:port`. */
+function readSftpServer(host: string, access: StoreAccess, fail: (why: string) => never): SftpAddress {
+  const url = URL.parse(`https://${host.replace(/^[^@]*:[^@]*@/, '')}`);
+  if (/^[^@]*:[^@]*@/.test(host))
+    return fail('an address must not have a password: write it to the vault, and name its secret reference');
+  if (url === null || url.hostname === '')
+    return fail('write it as sftp://user@host/folder/, with the port after the host if it is not 22');
+  const named = host.includes('@') ? decodeName(url.username) : access.username;
+  const credentials = access.credentials('aws');
+  if (credentials.from !== 'reference')
+    return fail(
+      'set "credentials" to the secret reference of the password or the private key of the SFTP server',
+    );
+  return {
+    ...{ kind: 'sftp', host: url.hostname, credentials },
+    port: /:\d+$/.test(host) ? Number(/:(\d+)$/.exec(host)?.[1]) : 22,
+    ...(named === undefined ? {} : { username: named }),
+    ...(access.hostKey === undefined ? {} : { hostKey: access.hostKey }),
+  };
+}
+
+function decodeName(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** `azure://account.blob.core.windows.net/container/key`, or `wasbs://container@account.blob.core.windows.net/key`. */
@@ -143,6 +188,7 @@ function checkKey(key: string, fail: (why: string) => never): void {
 /** Of a store, as messages and lineage name it: `s3://bucket`. */
 export function nameStore(store: StoreAddress): string {
   if (store.kind === 'azure') return `azure://${store.account}.blob.core.windows.net/${store.container}`;
+  if (store.kind === 'sftp') return `sftp://${store.host}${store.port === 22 ? '' : `:${store.port}`}`;
   return `${store.kind === 's3' ? 's3' : 'gs'}://${store.bucket}`;
 }
 

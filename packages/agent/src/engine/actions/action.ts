@@ -17,6 +17,7 @@ import type { RunArtifact } from '../context/run-context.ts';
 import { waitUnlessHalted } from '../context/waiting.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
 import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
+import { loadConverted } from '../objects/converted-load.ts';
 import { loadObjects } from '../objects/object-load.ts';
 import { transferObject, unloadObject } from '../objects/object-transfer.ts';
 import { iterateFiles } from './file-search.ts';
@@ -94,6 +95,7 @@ const performers: Performers = {
       throw nameFile(error, file);
     }
   },
+  'load-converted': loadConverted,
   'load-endpoint': loadEndpoint,
   'load-objects': loadObjects,
   'unload-object': unloadObject,

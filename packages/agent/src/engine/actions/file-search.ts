@@ -45,7 +45,7 @@ async function iterateObjects(
   context: ActionContext,
 ): Promise<ActionResult> {
   const { ports, limit } = context.run.context;
-  const listed = await ports.stores.list(place, limit);
+  const listed = await ports.stores.list(place, limit, search.recursive ? 'all' : 'folder');
   const below = new Map(
     listed
       .map((object) => [object.key.slice(place.key.length), object] as const)

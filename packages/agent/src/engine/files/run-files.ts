@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import type { FileDescription, RunFiles } from '../ports/ports.ts';
+import type { Converted } from '@headgate/pipelines';
+import type { ConvertedPartial, FileDescription, RunFiles } from '../ports/ports.ts';
 
 /** Files and folders that a search looks at. */
 const entryLimit = 100_000;
@@ -137,6 +138,21 @@ export async function downloadPartial(
     await files.endWrite(partial, false);
     throw error;
   }
+}
+
+/** @throws what `convert` throws */
+export async function convertPartial(
+  files: Pick<RunFiles, 'beginWrite' | 'endWrite'>,
+  find: () => Promise<string>,
+  convert: (path: string, target: string) => Promise<Converted>,
+): Promise<ConvertedPartial> {
+  const source = await find();
+  let converted: Converted = { rows: 0, columns: [], notes: [] };
+  const path = await downloadPartial(files, async (target) => {
+    converted = await convert(source, target);
+  });
+  const bytes = converted.isMissing === true ? 0 : (await lstat(path)).size;
+  return { ...converted, path, bytes };
 }
 
 /** @throws FileError if it is too large */

@@ -6,7 +6,6 @@ import {
   type Action,
   compilePattern,
   createLoadedObjects,
-  csvLineLimit,
   type Dialect,
   datasetNames,
   forgetLoadedObjects,
@@ -25,19 +24,13 @@ import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import type { RunContext } from '../context/run-context.ts';
 import { isConflict, type Transaction } from '../session/session.ts';
 import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
+import { fetchAll, type LocatedLoad } from './object-fetch.ts';
 import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
 import { locate } from './stage-place.ts';
 import { columnLimit, isEmpty, readTarget } from './target-table.ts';
 import { loadTolerantly } from './tolerant-load.ts';
 
 type LoadAction = Extract<Action, { action: 'load-objects' }>;
-
-interface LocatedLoad extends Omit<LoadAction, 'source'> {
-  source: { place: StorePlace; pattern: string };
-}
-
-/** Bytes of all files of one load on the agent's disk. */
-const totalLimit = 100 * 1_024 ** 3;
 
 export async function loadObjects(planned: LoadAction, context: ActionContext): Promise<ActionResult> {
   const { load } = planned;
@@ -121,43 +114,6 @@ async function withoutLoaded(
   return matching.filter(
     ({ key, version }) => !known.has(`${version} ${nameObject({ store: source.place.store, key })}`),
   );
-}
-
-/** Returns the objects that were fetched: all, or those within the limit of bytes. */
-async function fetchAll(
-  chosen: readonly StoredObject[],
-  { source, reading, load }: LocatedLoad,
-  files: LoadedFile[],
-  { run }: ActionContext,
-): Promise<StoredObject[]> {
-  const { ports, limit } = run.context;
-  const { store } = source.place;
-  const loaded: StoredObject[] = [];
-  let packed = 0;
-  let total = 0;
-  for (const object of chosen) {
-    const halted = run.context.findHalt();
-    if (halted !== undefined) throw new Error(halted.message ?? 'the run was cancelled');
-    if (load.sizeLimit !== undefined && packed >= load.sizeLimit) break;
-    const fetched = await ports.stores.fetch(store, object, reading, limit);
-    packed += object.size;
-    for (const file of fetched) {
-      const name = nameObject({ store, key: object.key });
-      files.push({ ...file, object, name: file.entry === '' ? name : `${name}/${file.entry}` });
-      total += file.bytes;
-    }
-    if (total > totalLimit)
-      throw new PermanentFault(
-        `the objects have more than ${totalLimit / 1_024 ** 3} GiB when they are unpacked, which is the limit of one load: name a longer prefix, or set sizeLimitB`,
-      );
-    for (const { name, longestLine, longestLineAt } of files.slice(-fetched.length))
-      if (load.format.type === 'CSV' && longestLine > csvLineLimit)
-        throw new PermanentFault(
-          `"${name}" has a line of ${longestLine} bytes at byte ${longestLineAt}; the limit is ${csvLineLimit}: check the record delimiter, or leave the object out`,
-        );
-    loaded.push(object);
-  }
-  return loaded;
 }
 
 async function fill(

@@ -9,7 +9,7 @@ import {
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { nameFile } from '../files/files.ts';
-import type { RunPorts, SentFile } from '../ports/ports.ts';
+import { fetchSource } from './fetched-source.ts';
 import { readTarget } from './target-table.ts';
 
 /** No file gets this name: rows are written to its partial file, which is sent. */
@@ -45,12 +45,6 @@ export async function unloadObject(
 
 type Transfer = Extract<Action, { action: 'transfer-object' }>;
 
-/** A file to send: its name in an archive, or ''. */
-interface Fetched {
-  source: SentFile['source'];
-  entry: string;
-}
-
 export async function transferObject(
   { source, target, unpacks, gzips }: Transfer,
   { run, step }: ActionContext,
@@ -65,7 +59,7 @@ export async function transferObject(
   const fetched =
     isWithin && !unpacks && !gzips
       ? [{ source: { object: await ports.stores.stat(source.place, limit) }, entry: '' }]
-      : await fetchSource(source, unpacks, ports, limit);
+      : await fetchSource(source, unpacks ? 'zip' : 'none', ports, limit);
   let bytes = 0;
   try {
     for (const { source: file, entry } of fetched) {
@@ -86,23 +80,6 @@ export async function transferObject(
 
 const isSameStore = (one: StorePlace, other: StorePlace) =>
   JSON.stringify(one.store) === JSON.stringify(other.store);
-
-async function fetchSource(
-  source: Transfer['source'],
-  unpacks: boolean,
-  { stores, download }: Pick<RunPorts, 'stores' | 'download'>,
-  limit: AbortSignal | undefined,
-): Promise<Fetched[]> {
-  if ('path' in source) return [{ source, entry: '' }];
-  if ('address' in source)
-    return [{ source: { partial: await download(source.address, false, limit) }, entry: '' }];
-  const { store } = source.place;
-  const object = await stores.stat(source.place, limit);
-  const compression = unpacks ? 'zip' : 'none';
-  const reading = { compression, encoding: undefined, replacesInvalid: false } as const;
-  const files = await stores.fetch(store, object, reading, limit);
-  return files.map(({ path, entry }) => ({ source: { partial: path }, entry }));
-}
 
 /** @throws PermanentFault if the name of the entry leads elsewhere */
 function addEntry(target: Transfer['target'], entry: string): Transfer['target'] {

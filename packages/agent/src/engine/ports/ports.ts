@@ -17,6 +17,8 @@ import type {
   Step,
 } from '@headgate/contract';
 import type {
+  Converted,
+  FileConversion,
   ObjectReading,
   PageRequest,
   QuickJsSource,
@@ -28,7 +30,7 @@ import type {
 } from '@headgate/pipelines';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
-import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, ListScope, StoredObject } from '../../stores/object-store.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { RunCaches } from './run-caches.ts';
@@ -87,6 +89,8 @@ export interface ArtifactFiles {
   place(path: string): string | undefined;
   /** Of a file of the artifact: `modified` is when it came to this machine. */
   describe(path: string): Promise<FileDescription>;
+  /** As `RunPorts.convert`. */
+  convert(path: string, conversion: FileConversion, limit?: AbortSignal): Promise<ConvertedPartial>;
 }
 
 export interface FileDescription {
@@ -94,6 +98,12 @@ export interface FileDescription {
   readonly modified: string;
   /** In bytes. */
   readonly size: number;
+}
+
+/** Lines of JSON in a partial file of the files folder, which `files.endWrite` removes. */
+export interface ConvertedPartial extends Converted {
+  readonly path: string;
+  readonly bytes: number;
 }
 
 /**
@@ -142,7 +152,7 @@ export interface LogSource {
 
 /** Object stores. Each call throws an Error with the reason. */
 export interface RunStorePort {
-  list(place: StorePlace, limit?: AbortSignal): Promise<StoredObject[]>;
+  list(place: StorePlace, limit?: AbortSignal, scope?: ListScope): Promise<StoredObject[]>;
   /** The files of an object, in the files folder: `files.endWrite` removes each. */
   fetch(
     store: StoreAddress,
@@ -202,6 +212,16 @@ export interface RunPorts {
    */
   download(address: string, unpacks: boolean, limit?: AbortSignal): Promise<string>;
   stores: RunStorePort;
+  /**
+   * Converts a file that is being written, or one of the files folder.
+   *
+   * @throws Error with the reason
+   */
+  convert(
+    source: Exclude<SentFile['source'], { object: StoredObject }>,
+    conversion: FileConversion,
+    limit?: AbortSignal,
+  ): Promise<ConvertedPartial>;
   /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
    * dropped at its end.

@@ -4,6 +4,7 @@
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type {
+  FileConversion,
   ObjectReading,
   PageRequest,
   SharedPipelineUse,
@@ -13,9 +14,17 @@ import type {
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 
-import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
+import type { FetchedFile, ListScope, StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { FileDescription, LogSource, RunOutcome, RunRequest, SecretSql, SentFile } from './ports.ts';
+import type {
+  ConvertedPartial,
+  FileDescription,
+  LogSource,
+  RunOutcome,
+  RunRequest,
+  SecretSql,
+  SentFile,
+} from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -91,7 +100,10 @@ export interface Questions {
   'connector-page': { question: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
   'connector-close': { question: { call: number }; answer: undefined };
   /** The objects of a store whose keys begin so. More than `limit` are an error. */
-  'store-list': { question: { place: StorePlace; limit?: number }; answer: StoredObject[] };
+  'store-list': {
+    question: { place: StorePlace; limit?: number; scope?: ListScope };
+    answer: StoredObject[];
+  };
   /** Writes an object to partial files of the files folder. */
   'store-fetch': {
     question: { store: StoreAddress; object: StoredObject; reading: ObjectReading };
@@ -111,6 +123,14 @@ export interface Questions {
   'file-descriptions': { question: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
   /** The answer is the path of a partial file. */
   'file-download': { question: { address: string; unpacks: boolean }; answer: string };
+  /** The answer has the path of a partial file. */
+  'file-convert': {
+    question: {
+      source: { partial: string } | { path: string } | { artifact: number; path: string };
+      conversion: FileConversion;
+    };
+    answer: ConvertedPartial;
+  };
   'file-begin': { question: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
   'file-append': { question: { partial: string; text: string }; answer: undefined };

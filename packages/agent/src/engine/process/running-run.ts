@@ -57,6 +57,7 @@ type Interruptible =
   | 'script'
   | 'connector-page'
   | 'file-download'
+  | 'file-convert'
   | 'store-list'
   | 'store-fetch'
   | 'store-remove'
@@ -159,6 +160,8 @@ export function createRunningRun(
       place: (path) => (has(path) ? join(folder, path) : undefined),
       read: async (path) => (has(path) ? ask('artifact-text', { artifact, path }) : undefined),
       describe: (path) => ask('artifact-file', { artifact, path }),
+      convert: (path, conversion, limit) =>
+        askWithin(limit, 'file-convert', { source: { artifact, path }, conversion }),
       async openEndpoint(question) {
         const call = await ask('connector-open', { ...question, artifact });
         return {
@@ -194,12 +197,13 @@ export function createRunningRun(
     },
     download: (address, unpacks, limit) => askWithin(limit, 'file-download', { address, unpacks }),
     stores: {
-      list: (place, limit) => askWithin(limit, 'store-list', { place }),
+      list: (place, limit, scope = 'all') => askWithin(limit, 'store-list', { place, scope }),
       fetch: (store, object, reading, limit) => askWithin(limit, 'store-fetch', { store, object, reading }),
       stat: (place, limit) => askWithin(limit, 'store-stat', { place }),
       send: (file, limit) => askWithin(limit, 'store-send', file),
       remove: (store, objects, limit) => askWithin(limit, 'store-remove', { store, objects }),
     },
+    convert: (source, conversion, limit) => askWithin(limit, 'file-convert', { source, conversion }),
     enterScratch: () => ask('scratch', {}),
     createQuickJs,
     caches: process.caches,

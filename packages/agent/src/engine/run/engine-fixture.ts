@@ -7,7 +7,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { RunVariables, Step } from '@headgate/contract';
-import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
+import {
+  createQuickJsLender,
+  type FileConversion,
+  type SharedPipelineUse,
+  type Unreadable,
+} from '@headgate/pipelines';
 import type { Connectors } from '../../connectors/connectors.ts';
 import type { RanSql } from '../../lineage/ran-sql.ts';
 import { createRunStores } from '../../pool/run-stores.ts';
@@ -15,7 +20,13 @@ import type { RunScript } from '../../scripts/script-job.ts';
 import type { StoreAccess } from '../../stores/store-access.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
-import { createRunFiles, describeFile, downloadPartial, type FilesPlace } from '../files/run-files.ts';
+import {
+  convertPartial,
+  createRunFiles,
+  describeFile,
+  downloadPartial,
+  type FilesPlace,
+} from '../files/run-files.ts';
 import type {
   ArtifactFiles,
   LogSource,
@@ -114,6 +125,10 @@ export async function createFixture(
     return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
   }
   const runFiles = createRunFiles(() => place, newId);
+  const convert = (find: () => Promise<string>, conversion: FileConversion) =>
+    convertPartial(runFiles, find, (path, target) =>
+      (stores ?? refuseStores).convert({ path, target, conversion }, new AbortController().signal),
+    );
   const ports: RunPorts = {
     warehouse: other ?? createWarehouse(connection),
     sessions: 1,
@@ -127,6 +142,7 @@ export async function createFixture(
       read: async (path) => files.get(path),
       place: (path) => (files.has(path) ? join(artifact, path) : undefined),
       describe: (path) => describeFile(join(artifact, path)),
+      convert: (path, conversion) => convert(async () => join(artifact, path), conversion),
       openEndpoint: openEndpoint(artifact),
     },
     async secret(name) {
@@ -141,6 +157,11 @@ export async function createFixture(
     download: (address, unpacks, limit = new AbortController().signal) =>
       downloadPartial(runFiles, (path) => download(address, path, unpacks, limit)),
     stores: createStorePort(stores, runFiles),
+    convert: (source, conversion) =>
+      convert(
+        async () => ('partial' in source ? runFiles.findWriting(source.partial) : runFiles.find(source.path)),
+        conversion,
+      ),
     async enterScratch() {
       entered += 1;
       await mkdir(join(filesFolder, '.tests'), { recursive: true });
@@ -221,6 +242,7 @@ export async function createFixture(
           place: (path) => (texts.has(path) ? join(place, path) : undefined),
           describe: (path) => describeFile(join(place, path)),
           openEndpoint: refuseEndpoints,
+          convert: (path, conversion) => convert(async () => join(place, path), conversion),
         };
         shared.set(key, { versionName: chosen.versionName, files: sharedFiles });
       }
@@ -238,13 +260,14 @@ export async function createFixture(
 const refuseStores: StoreAccess = {
   open: async () => assert.fail('no store is opened'),
   fetch: async () => assert.fail('no object is fetched'),
+  convert: async () => assert.fail('no file is converted'),
 };
 
 function createStorePort(stores: StoreAccess = refuseStores, files: RunFiles): RunStorePort {
   const never = new AbortController().signal;
   const answered = createRunStores({ stores, kill: never }, files);
   return {
-    list: (place, limit = never) => answered.list({ place }, limit),
+    list: (place, limit = never, scope = 'all') => answered.list({ place, scope }, limit),
     fetch: (store, object, reading, limit = never) => answered.fetch({ store, object, reading }, limit),
     stat: (place, limit = never) => answered.stat({ place }, limit),
     send: (file, limit = never) => answered.send(file, limit),

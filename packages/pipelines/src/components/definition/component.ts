@@ -12,7 +12,14 @@ import type { Resolved } from '../../expressions/resolve.ts';
 import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/variables.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
-import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
+import type { ConvertedColumn, FileConversion } from '../../stores/conversion.ts';
+import type {
+  FileSource,
+  ObjectLoad,
+  ObjectReading,
+  ObjectSource,
+  ObjectTransfer,
+} from '../../stores/object-load.ts';
 import type { TargetColumn } from '../../stores/object-statements.ts';
 import type { StorePlace } from '../../stores/store-address.ts';
 import type { ParameterTable } from './declared-parameters.ts';
@@ -105,6 +112,14 @@ export type Action =
         findFault(cells: readonly string[]): string | undefined;
       }[];
     }
+  /** Loads a file that the agent converts first, once for each conversion. */
+  | {
+      action: 'load-converted';
+      source: FileSource;
+      conversions: readonly FileConversion[];
+      /** The files in the order of the conversions. */
+      plan(files: readonly ConvertedFile[]): StatementList;
+    }
   /** Calls an endpoint of a connector profile, and loads what comes. */
   | { action: 'load-endpoint'; source: EndpointSource; load: EndpointLoad }
   /** Loads objects of a store into a table that exists. */
@@ -134,6 +149,15 @@ export type Action =
       packages: readonly string[];
       timeoutSeconds: number | undefined;
     };
+
+/** Lines of JSON that the agent made of a file. */
+export interface ConvertedFile {
+  /** Absolute. */
+  readonly path: string;
+  /** The members of the lines. */
+  readonly columns: readonly ConvertedColumn[];
+  readonly isMissing?: true;
+}
 
 /** Which files a file-iterator runs over. */
 export interface FileSearch {

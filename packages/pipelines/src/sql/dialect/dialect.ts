@@ -34,7 +34,8 @@ export type FileFormat =
       quote?: string;
       nullWord?: string;
     }
-  | { type: 'JSON' }
+  /** `isByLine`: a row on each line, as the agent writes what it converts. */
+  | { type: 'JSON'; isByLine?: true }
   | { type: 'PARQUET' };
 
 export interface FileColumn {

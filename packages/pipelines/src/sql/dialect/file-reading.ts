@@ -32,7 +32,13 @@ export const csvLineLimit = 2_000_000;
 
 /** A format in which values have names. */
 export type PlainFormat =
-  | { readonly type: 'JSON'; readonly stripsOuterArray: boolean; readonly stripsNulls: boolean }
+  | {
+      readonly type: 'JSON';
+      readonly stripsOuterArray: boolean;
+      readonly stripsNulls: boolean;
+      /** The file has a row on each line, as the agent writes what it converts. */
+      readonly isByLine?: true;
+    }
   | { readonly type: 'PARQUET' };
 
 /** Temporary tables in which rows that cannot be divided into values are gathered. */
