@@ -237,6 +237,7 @@ export {
 export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
 export { createPostgres } from './sql/postgres.ts';
+export { createRedshift } from './sql/redshift.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
 export type { SqlRules } from './sql/tokens/names.ts';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, describe, it } from 'node:test';
 import type { ProjectWarehouse, TableReadResult, TableReadWork } from '@headgate/contract';
+import { createTestRedshift } from '../../testing/fake-redshift.ts';
 import { createTestPostgres } from '../../testing/postgres.ts';
 import {
   createOpenConfinement,
@@ -18,15 +19,17 @@ const { root, folders } = makeWarehouseFolders();
 const confinement = createOpenConfinement();
 const duckdb = createTestDriver(folders, confinement);
 const postgres = await createTestPostgres();
+const redshift = await createTestRedshift();
 after(async () => {
   await duckdb.close();
   confinement.close();
   await rm(root, { recursive: true, force: true });
   await postgres.drop();
+  await redshift.drop();
 });
 
 const handler = createTableReadHandler({
-  warehouses: { duckdb, postgres: postgres.driver },
+  warehouses: { duckdb, postgres: postgres.driver, redshift: redshift.driver },
   secretReferences: {
     read: (_, name) => postgres.target.readSecret(name),
     readCloud: async () => assert.fail('no cloud'),

@@ -10,6 +10,7 @@ import {
   type TableReference,
   type TextMatch,
 } from './dialect/dialect.ts';
+import { createStandardSql } from './dialect/standard-sql.ts';
 import { createPostgresShapes } from './postgres/postgres-shapes.ts';
 import { postgresType } from './postgres/postgres-types.ts';
 import { raisedMark } from './postgres/raised-mark.ts';
@@ -80,6 +81,7 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
   }
 
   return {
+    ...createStandardSql(name, table),
     user: createPlainSql('postgres'),
     label: (component) =>
       `/* ${refuseNul(component)

@@ -27,7 +27,7 @@ export class PostgresSession {
   readonly #client: Client;
   readonly #socket: PostgresSocket;
   readonly #name: string;
-  readonly #cancel: () => Promise<void>;
+  readonly #cancel: (isInTransaction: boolean) => Promise<void>;
   #isLost = false;
   #running: Promise<unknown> | undefined;
   #stopping: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class PostgresSession {
   constructor(
     { client, socket }: Pick<OpenSession, 'client' | 'socket'>,
     name: string,
-    cancel: () => Promise<void>,
+    cancel: (isInTransaction: boolean) => Promise<void>,
   ) {
     this.#client = client;
     this.#socket = socket;
@@ -156,7 +156,7 @@ export class PostgresSession {
     const running = this.#running;
     // The client closes the socket of a session that runs something.
     const late = setTimeout(() => void this.#end(), cancelMilliseconds);
-    await this.#cancel().catch(() => undefined);
+    await this.#cancel(this.isInTransaction).catch(() => undefined);
     await running;
     clearTimeout(late);
   }
