@@ -56,6 +56,10 @@ export async function createTestRedshift(): Promise<TestRedshift> {
       return sql
         .replace(/^set query_group to/i, 'set headgate.query_group to')
         .replaceAll(/\bversion\(\)/gi, 'public.redshift_version()')
+        .replaceAll(
+          /\blistagg\((.*?), '([^']*)'\)\s*within group\s*\((order by [^)]*)\)/gi,
+          "string_agg($1, '$2' $3)",
+        )
         .replaceAll(/\blistagg\(/gi, 'string_agg(')
         .replaceAll(/\b(?:distkey|sortkey)\s*\([^)]*\)|\bdiststyle\s+\w+/gi, '');
     },
@@ -83,7 +87,7 @@ export async function createTestRedshift(): Promise<TestRedshift> {
     create view public.svv_tables as
       select table_catalog, table_schema, table_name, table_type,
         obj_description(format('%I.%I', table_schema, table_name)::regclass, 'pg_class') as remarks
-      from information_schema.tables;
+      from information_schema.tables where table_name not like 'svv!_%' escape '!' and table_name <> 'stv_sessions';
     create view public.svv_columns as
       select table_catalog, table_schema, table_name, column_name, ordinal_position, is_nullable, data_type,
         character_maximum_length, numeric_precision, numeric_scale,

@@ -63,8 +63,10 @@ export function createRedshift(place: PostgresPlace): Dialect {
     ignoreNulls: (call) => `${call} IGNORE NULLS`,
     matchText,
     compareFraction: (column, operator, fraction) => `${column} ${operator} ${fraction.trim()}`,
-    columnTypes() {
-      throw new SqlError('Redshift does not say the types of a query: use convert-type before it');
+    columnTypes(_, columns) {
+      throw new SqlError(
+        `Redshift does not say whether ${columns.join(', ')} is a text, so that the value may be a text or another column: compare columns in a sql component`,
+      );
     },
     raise,
     differ: (left, right) => `coalesce(${left} <> ${right}, (${left} IS NULL) <> (${right} IS NULL))`,
@@ -74,6 +76,7 @@ export function createRedshift(place: PostgresPlace): Dialect {
       );
       return `(\n${selects.join('\nUNION ALL\n')}\n) AS "values"`;
     },
+    gatherTexts: (text, separator, order) => `listagg(${text}, '${separator}') WITHIN GROUP (${order})`,
     countUp,
     merge: (merge) => renderParts(merge, postgres, lexicalRules.redshift),
     checkMerge: (merge) => [renderCheck(merge, raise, literal)],

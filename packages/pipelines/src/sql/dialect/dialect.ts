@@ -254,6 +254,8 @@ export interface Dialect {
   differ(left: string, right: string): string;
   /** A relation with the given rows. */
   listRows(rows: readonly (readonly string[])[], columns: readonly string[]): string;
+  /** The texts of a group with a separator between them, in an order. */
+  gatherTexts(text: string, separator: string, order: string): string;
   /** A query for the numbers of a sequence. */
   countUp(start: number, end: number, step: number, column: string): string;
   /** The statements of a MERGE. */

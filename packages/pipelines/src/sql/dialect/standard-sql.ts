@@ -4,11 +4,12 @@ import type { Dialect } from './dialect.ts';
 export const createStandardSql = (
   name: Dialect['name'],
   nameTable: Dialect['table'],
-): Pick<Dialect, 'text' | 'differ' | 'listRows' | 'countUp' | 'merge'> => ({
+): Pick<Dialect, 'text' | 'differ' | 'gatherTexts' | 'listRows' | 'countUp' | 'merge'> => ({
   text: 'VARCHAR',
   differ: (left, right) => `${left} IS DISTINCT FROM ${right}`,
   listRows: (rows, columns) =>
     `(VALUES\n  ${rows.map((row) => `(${row.join(', ')})`).join(',\n  ')}\n) AS "values" (${columns.map(name).join(', ')})`,
+  gatherTexts: (text, separator, order) => `string_agg(${text}, '${separator}' ${order})`,
   countUp: (start, end, step, column) =>
     `SELECT generate_series AS ${name(column)} FROM generate_series(${start}, ${end}, ${step})`,
   merge({ table, target, source, aside, condition, rules, updates, inserts }) {

@@ -64,8 +64,10 @@ function replaceQualifier(sql: string, alias: string, other: string, rules: Lexi
   return written + source.slice(from);
 }
 
-const fault =
-  'several rows of the source match the same row of the table: make the rows of the source distinct, or the conditions stricter';
+const fault = [
+  'several rows of the source match the same row of the table, for ',
+  ' of its rows: make the rows of the source distinct, or the conditions stricter',
+] as const;
 
 /** A query that fails if a row of the table would be changed by several rows: UPDATE would take any of them. */
 export function renderCheck(
@@ -77,5 +79,5 @@ export function renderCheck(
   const numbered = `SELECT *, row_number() OVER () AS "headgate_row" FROM ${table}`;
   const matches = `SELECT ${alias}."headgate_row", CASE ${cases.join(' ')} ELSE 'none' END AS "headgate_action"\nFROM (${numbered}) AS ${alias} JOIN ${source} ON ${condition}`;
   const counts = `SELECT "headgate_row", count(*) AS "matches", sum(CASE WHEN "headgate_action" = 'update' THEN 1 ELSE 0 END) AS "updates"\nFROM (${matches}) AS "matched"\nWHERE "headgate_action" <> 'none'\nGROUP BY "headgate_row"`;
-  return `SELECT CASE WHEN count(*) > 0 THEN ${raise(literal(fault))} END FROM (${counts}) AS "counted"\nWHERE "matches" > 1 AND "updates" > 0`;
+  return `SELECT CASE WHEN count(*) > 0 THEN ${raise(`${literal(fault[0])} || count(*) || ${literal(fault[1])}`)} END FROM (${counts}) AS "counted"\nWHERE "matches" > 1 AND "updates" > 0`;
 }
