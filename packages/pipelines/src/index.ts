@@ -82,7 +82,6 @@ export {
   createLoadTable,
   createMarkTable,
   fillTable,
-  lockTable,
   readMark,
   writeMark,
 } from './connectors/load/load-statements.ts';
@@ -217,8 +216,12 @@ export {
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
 export {
   type Conversion,
+  type CopiedCsv,
+  type CopyDialect,
   csvLineLimit,
   type Dialect,
+  type FileColumn,
+  type FileFormat,
   type PreparedStatement,
   type RejectTables,
   type RewrittenStatement,

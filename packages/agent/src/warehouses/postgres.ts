@@ -101,7 +101,7 @@ export function createPostgresDriver(
     async connect(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret, kind.port);
       const first = await openRecorded(access, target);
-      return createConnection(first, target, () => openRecorded(access, target));
+      return createConnection(first, target, kind, () => openRecorded(access, target));
     },
     async connectReading(target) {
       return createReadingConnection(await openReading(target, target.tag), kind);
@@ -154,6 +154,7 @@ async function requireSchema(
 function createConnection(
   first: PostgresSession,
   { connection: { name } }: ServedTarget,
+  { bindsSecrets }: ServerKind,
   reopen: () => Promise<PostgresSession>,
 ): WarehouseConnection {
   let session = first;
@@ -182,7 +183,8 @@ function createConnection(
     secret?: SecretSql,
   ): Promise<{ rowCount: number }> {
     const open = await getSession();
-    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret, onRow: () => true });
+    const bound = bindsSecrets ? secret : undefined;
+    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret: bound, onRow: () => true });
     hasState ||= leavesState(sql);
     return { rowCount };
   }
@@ -196,7 +198,7 @@ function createConnection(
       sql,
       isQuery: true,
       limit,
-      secret,
+      secret: bindsSecrets ? secret : undefined,
       onRow(row) {
         for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
         if (rows.length === maxRows)
@@ -218,6 +220,9 @@ function createConnection(
     query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
     queryText: async (sql, maxRows, _session, limit, secret) =>
       JSON.stringify(await query(sql, maxRows, limit, secret)),
+    copy: async (sql, file, _session, limit) => ({
+      rowCount: await (await getSession()).copy(sql, file, limit),
+    }),
     async close() {
       isClosed = true;
       await session.close();

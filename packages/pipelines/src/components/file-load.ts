@@ -2,7 +2,11 @@
 import { readCellText } from '../expressions/parameters.ts';
 import { findNearestName } from '../format/nearest.ts';
 import type { Dialect, FileColumn } from '../sql/dialect/dialect.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import {
+  type FileCreation,
+  type OrchestrationDefinition,
+  readTableReference,
+} from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,
@@ -14,7 +18,7 @@ import { fileFormatParameters, readFileFormat } from './file-format.ts';
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  embeddedOnly: true,
+  embeddedOnly: ['POSTGRES'],
   about:
     'Loads a file from the version, from the agent’s files folder, or from an https address into a table.',
   group: 'files',
@@ -45,6 +49,8 @@ parameters:
     const format = readFileFormat(parameters);
     const reference = readTableReference(parameters, 'targetTable');
     const table = dialect.table(reference);
+    // What reads the file.
+    const reading = dialect.copy?.between ?? dialect;
     const creations = {
       Replace: (query: string) => `CREATE OR REPLACE TABLE ${table} AS\n${query}`,
       Create: (query: string) => `CREATE TABLE ${table} AS\n${query}`,
@@ -52,6 +58,9 @@ parameters:
       Append: (query: string) => dialect.insertRows(table, query, undefined),
     };
     const create = parameters.choice('createReplace', creations, creations.Replace);
+    const words: Readonly<Record<string, FileCreation>> = {
+      ...{ Replace: 'replace', Create: 'create', 'Create if not exists': 'if-missing', Append: 'append' },
+    };
     const columns = parameters.rows('columns', 2).map((column) => ({
       name: readCellText(column, 0),
       type: dialect.type({
@@ -63,17 +72,21 @@ parameters:
     return {
       action: 'load-file',
       source: parameters.text('source'),
+      target: reference,
+      creation: parameters.choice('createReplace', words, 'replace'),
+      format,
+      columns,
       before: dialect.makeSchema(reference),
       statement: (path) => create(dialect.readFile(path, format, columns)),
       checks: [
         {
-          query: (path) => dialect.readFileSize(path),
+          query: (path) => reading.readFileSize(path),
           // It would replace a table by one without columns.
           findFault: ([bytes]) =>
             bytes === '0' ? 'it is empty; it needs at least a header or a row' : undefined,
         },
-        ...(format.type === 'CSV' && format.header ? [checkHeader(format.delimiter, columns, dialect)] : []),
-        ...(format.type === 'JSON' && columns.length > 0 ? [checkMembers(columns, dialect)] : []),
+        ...(format.type === 'CSV' && format.header ? [checkHeader(format.delimiter, columns, reading)] : []),
+        ...(format.type === 'JSON' && columns.length > 0 ? [checkMembers(columns, reading)] : []),
       ],
     };
   },

@@ -62,7 +62,7 @@ function createObjectLoad({ type, prefix, store, example }: Kind): Orchestration
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: true,
+    embeddedOnly: ['POSTGRES'],
     about: `Loads objects of ${store} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {

@@ -1,6 +1,6 @@
 /** Writes the rows of a table to an object of a store. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
-import type { Dialect } from '../sql/dialect/dialect.ts';
+import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
@@ -56,7 +56,7 @@ function createObjectUnload({ type, prefix, store, example }: Kind): Orchestrati
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: true,
+    embeddedOnly: ['POSTGRES'],
     changesElsewhere: 'writes to an object store',
     about: `Writes the rows of a table to one object of ${store}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
@@ -97,7 +97,7 @@ parameters:
         place: readTarget(prefix, parameters, `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`),
         gzips,
         isNew: !parameters.yes('overwrite', false),
-        statement: createStatement(fileType, parameters, dialect.table(table), dialect),
+        ...createQuery(fileType, parameters, dialect.table(table), dialect),
       };
     },
   };
@@ -115,13 +115,13 @@ function readTarget(prefix: string, parameters: Parameters, extension: string): 
   });
 }
 
-function createStatement(
+function createQuery(
   type: 'CSV' | 'JSON' | 'PARQUET',
   parameters: Parameters,
   table: string,
   dialect: Dialect,
-): (path: string, columns: readonly TargetColumn[]) => string {
-  if (type !== 'CSV') return (path) => dialect.writeFile(`SELECT * FROM ${table}`, path, { type });
+): { format: FileFormat; query(columns: readonly TargetColumn[]): string } {
+  if (type !== 'CSV') return { format: { type }, query: () => `SELECT * FROM ${table}` };
   const { delimiter, quote } = readSeparators(parameters, '"');
   const nullWord = parameters.rows('nullIf', 1).map((row) => readCellText(row, 0))[0] ?? '';
   const formats = {
@@ -130,7 +130,7 @@ function createStatement(
     TIMESTAMP: readMomentFormat(parameters, 'timestampFormat'),
   };
   const header = parameters.yes('includeHeaders', true);
-  return (path, columns) => {
+  const query = (columns: readonly TargetColumn[]) => {
     const values = columns.map(({ name, type: columnType }) => {
       const kind = (['DATE', 'TIMESTAMP', 'TIME'] as const).find((each) => columnType.startsWith(each));
       const format = kind === undefined ? undefined : formats[kind];
@@ -138,9 +138,9 @@ function createStatement(
       if (format === undefined) return column;
       return `${dialect.user.expression(`TO_CHAR(${column}, ${dialect.literal(format)})`).sql} AS ${column}`;
     });
-    const query = `SELECT ${values.join(', ')} FROM ${table}`;
-    return dialect.writeFile(query, path, { type, header, delimiter, quote, nullWord });
+    return `SELECT ${values.join(', ')} FROM ${table}`;
   };
+  return { format: { type, header, delimiter, quote, nullWord }, query };
 }
 
 export const s3Unload = createObjectUnload({

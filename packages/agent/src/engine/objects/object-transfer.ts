@@ -9,6 +9,7 @@ import {
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { nameFile } from '../files/files.ts';
+import { writeRows } from '../files/written-rows.ts';
 import type { RunPorts, SentFile } from '../ports/ports.ts';
 import { readTarget } from './target-table.ts';
 
@@ -16,7 +17,7 @@ import { readTarget } from './target-table.ts';
 const unloadedName = '.unload';
 
 export async function unloadObject(
-  { table, place, gzips, isNew, statement }: Extract<Action, { action: 'unload-object' }>,
+  { table, place, gzips, isNew, format, query }: Extract<Action, { action: 'unload-object' }>,
   { run, step }: ActionContext,
 ): Promise<ActionResult> {
   const { ports, limit, dialect } = run.context;
@@ -33,7 +34,8 @@ export async function unloadObject(
     name: datasetNames.object(nameStoreInLineage(place.store), place.key),
   });
   try {
-    const { rowCount } = await warehouse.execute(statement(partial, columns)).catch((error: unknown) => {
+    const written = { query: query(columns), format };
+    const { rowCount } = await writeRows(written, partial, warehouse, run.context).catch((error: unknown) => {
       throw nameFile(error, { path: partial, name });
     });
     const bytes = await ports.stores.send({ source: { partial }, target: { place }, gzips, isNew }, limit);

@@ -15,7 +15,15 @@ import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scri
 
 import type { FetchedFile, StoredObject } from '../../stores/object-store.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { FileDescription, LogSource, RunOutcome, RunRequest, SecretSql, SentFile } from './ports.ts';
+import type {
+  CopiedFile,
+  FileDescription,
+  LogSource,
+  RunOutcome,
+  RunRequest,
+  SecretSql,
+  SentFile,
+} from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -78,6 +86,9 @@ export interface Questions {
     /** The JSON of columns and rows. */
     answer: string;
   };
+  copy: { question: { sql: string; file: CopiedFile; session?: number }; answer: { rowCount: number } };
+  'between-execute': { question: { sql: string }; answer: { rowCount: number } };
+  'between-query': { question: { sql: string; maxRows: number }; answer: string };
   /** The value of a secret reference. */
   secret: { question: { name: string }; answer: string };
   /** From now on the SQL and the files of the run go to a scratch database and its folder. */

@@ -61,7 +61,10 @@ type Interruptible =
   | 'store-fetch'
   | 'store-remove'
   | 'store-stat'
-  | 'store-send';
+  | 'store-send'
+  | 'copy'
+  | 'between-execute'
+  | 'between-query';
 
 export function createRunningRun(
   { run: number, start }: Extract<ToRun, { type: 'start' }>,
@@ -177,6 +180,12 @@ export function createRunningRun(
         const question = { sql, maxRows, ...nameSession(session), ...nameSecret(secret) };
         return JSON.parse(await askWithin(limit, 'query', question));
       },
+      copy: (sql, file, session, limit) => askWithin(limit, 'copy', { sql, file, ...nameSession(session) }),
+    },
+    between: {
+      execute: (sql, _session, limit) => askWithin(limit, 'between-execute', { sql }),
+      query: async (sql, maxRows, _session, limit) =>
+        JSON.parse(await askWithin(limit, 'between-query', { sql, maxRows })),
     },
     sessions: sessionLimit,
     artifact: createFiles(0),

@@ -116,6 +116,7 @@ export async function createFixture(
   const runFiles = createRunFiles(() => place, newId);
   const ports: RunPorts = {
     warehouse: other ?? createWarehouse(connection),
+    between: createWarehouse(connection),
     sessions: 1,
     artifact: {
       get paths() {

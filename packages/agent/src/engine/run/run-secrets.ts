@@ -3,7 +3,7 @@ import type { Step } from '@headgate/contract';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { LexicalRules, SecretSource } from '@headgate/pipelines';
 import { Masking } from '../../secrets/masking.ts';
-import type { RunPorts, Warehouse } from '../ports/ports.ts';
+import type { CopiedFile, RunPorts, Warehouse } from '../ports/ports.ts';
 import { bindSecrets } from '../session/bound-secrets.ts';
 import { createBoundedLog } from './bounded-log.ts';
 
@@ -62,6 +62,7 @@ function createConcealingWarehouse(
   masking: Masking,
   rules: LexicalRules | undefined,
 ): Warehouse {
+  const { copy } = warehouse;
   const bind = (sql: string) =>
     rules === undefined ? undefined : bindSecrets(sql, rules, (text) => masking.mask(text));
   const conceal = (sql: string) => (error: unknown) => {
@@ -74,6 +75,12 @@ function createConcealingWarehouse(
     execute: (sql, session, limit) => warehouse.execute(sql, session, limit, bind(sql)).catch(conceal(sql)),
     query: (sql, maxRows, session, limit) =>
       warehouse.query(sql, maxRows, session, limit, bind(sql)).catch(conceal(sql)),
+    ...(copy === undefined
+      ? {}
+      : {
+          copy: (sql: string, file: CopiedFile, session?: number, limit?: AbortSignal) =>
+            copy(sql, file, session, limit).catch(conceal(sql)),
+        }),
   };
 }
 

@@ -4,14 +4,15 @@
  */
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
 import { hasName, readFirstWord } from '../../warehouses/statements/sql-words.ts';
-import type { Warehouse } from '../ports/ports.ts';
+import type { CopiedFile, Warehouse } from '../ports/ports.ts';
 import { createSessionGate } from './session-gate.ts';
 import { countName, findTarget } from './session-names.ts';
 import { createSessionState, type IterationPath } from './session-state.ts';
 import { keepStatement } from './sql-failure.ts';
 
-export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
+export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy'> {
   execute(sql: string): Promise<{ rowCount: number }>;
+  copy(sql: string, file: CopiedFile): Promise<{ rowCount: number }>;
   query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
   /**
    * Runs a user's statements in order. Returns the `rowCount` of the last one.
@@ -37,7 +38,7 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
 export type OnStatement = (sql: string) => () => void;
 
 /** The session while a transaction is active. */
-export type Transaction = Pick<Session, 'execute' | 'query'>;
+export type Transaction = Pick<Session, 'execute' | 'query' | 'copy'>;
 
 /** @param sessions of the warehouse that the run may use at the same time */
 export function createSession(warehouse: Warehouse, sessions: number): Session {
@@ -69,7 +70,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
 
   function createView(view: View): Session {
     const { onStatement, label, signal, path } = view;
-    const watched: Warehouse = {
+    const watched: Required<Warehouse> = {
       async execute(sql, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
@@ -85,6 +86,15 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
         const result = await keepStatement(sql, () =>
           warehouse.query(`${label}${sql}`, maxRows, session, signal),
         );
+        onSuccess();
+        return result;
+      },
+      async copy(sql, file, session) {
+        signal?.throwIfAborted();
+        const onSuccess = onStatement(sql);
+        const { copy } = warehouse;
+        if (copy === undefined) throw new Error('the warehouse reads and writes files itself');
+        const result = await keepStatement(sql, () => copy(`${label}${sql}`, file, session, signal));
         onSuccess();
         return result;
       },
@@ -150,12 +160,13 @@ function readsItsTarget(sql: string): boolean {
 /** `watched`: the same warehouse, for the statements of components. */
 function createStatements(
   warehouse: Warehouse,
-  watched: Warehouse,
+  watched: Required<Warehouse>,
   { runInTurn, runFreely }: Turns,
 ): Omit<Session, 'watch' | 'limit' | 'enterIteration'> {
   return {
     execute: (sql) => runFreely(sql, (session) => watched.execute(sql, session)),
     query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
+    copy: (sql, file) => runFreely(sql, (session) => watched.copy(sql, file, session)),
     async executeScript(statements) {
       const texts = statements.flatMap(listSql);
       // Statements of other branches stay out of its transaction, and change none of its variables.
@@ -184,7 +195,11 @@ function createStatements(
     transact: (work) =>
       runInTurn([], () =>
         inTransaction(warehouse, () =>
-          work({ execute: (sql) => watched.execute(sql), query: (sql, most) => watched.query(sql, most) }),
+          work({
+            execute: (sql) => watched.execute(sql),
+            query: (sql, most) => watched.query(sql, most),
+            copy: (sql, file) => watched.copy(sql, file),
+          }),
         ),
       ),
   };

@@ -8,6 +8,7 @@ import { ownTables, refuseOwnCluster, refuseOwnTables, type ServerKind } from '.
 export const postgresServer: ServerKind = {
   name: 'postgres',
   port: 5_432,
+  bindsSecrets: true,
   beginReading: 'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
   async prepare(client, access, { systemIdentifier }) {
     const prepared = await prepareSession(client, access);

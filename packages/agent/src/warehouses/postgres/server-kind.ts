@@ -18,6 +18,8 @@ export interface ServerKind {
   readonly name: ServedKind;
   /** Where it listens if the connection does not say it. */
   readonly port: number;
+  /** Whether secrets in SQL are sent as parameters. Else they are in the text of the statement. */
+  readonly bindsSecrets: boolean;
   /** In which a query of a person runs. */
   readonly beginReading: string;
   /**

@@ -19,6 +19,8 @@ const readingWords = new Set(['select', 'with', 'show', 'explain', 'values', '('
 export const redshiftServer: ServerKind = {
   name: 'redshift',
   port: 5_439,
+  // It has neither savepoints nor DO, by which a statement could be tried.
+  bindsSecrets: false,
   beginReading: 'BEGIN READ ONLY',
   async prepare(client, access, { systemIdentifier }, tag) {
     await refuseControlPlane(client, access, systemIdentifier);

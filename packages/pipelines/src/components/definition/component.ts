@@ -11,7 +11,15 @@ import { ParameterError, type Parameters, readCellText } from '../../expressions
 import type { Resolved } from '../../expressions/resolve.ts';
 import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/variables.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
-import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
+import type {
+  Dialect,
+  FileColumn,
+  FileFormat,
+  PreparedStatement,
+  StatementList,
+  TableCreation,
+  TableReference,
+} from '../../sql/dialect/dialect.ts';
 import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
 import type { TargetColumn } from '../../stores/object-statements.ts';
 import type { StorePlace } from '../../stores/store-address.ts';
@@ -97,6 +105,12 @@ export type Action =
   | {
       action: 'load-file';
       source: string;
+      /** Where the rows go if the file does not reach the warehouse by itself. */
+      target: TableReference;
+      creation: FileCreation;
+      format: FileFormat;
+      /** Those that the component names. */
+      columns: readonly FileColumn[];
       before: readonly string[];
       statement(path: string): string;
       /** Before it is loaded: `query` returns a row about the file, in which `findFault` finds what is wrong. */
@@ -115,17 +129,18 @@ export type Action =
       load: ObjectLoad;
       notes: readonly string[];
     }
-  /** Writes the rows of a table to an object. `statement` gets the columns of the table. */
+  /** Writes the rows of a table to an object. `query` gets the columns of the table. */
   | {
       action: 'unload-object';
       table: TableReference;
       place: StorePlace;
       gzips: boolean;
       isNew: boolean;
-      statement(path: string, columns: readonly TargetColumn[]): string;
+      format: FileFormat;
+      query(columns: readonly TargetColumn[]): string;
     }
   | ({ action: 'transfer-object' } & ObjectTransfer)
-  | { action: 'unload-file'; target: string; statement(path: string): string }
+  | { action: 'unload-file'; target: string; format: FileFormat; query: string }
   | {
       action: 'run-script';
       language: ScriptLanguage;
@@ -134,6 +149,9 @@ export type Action =
       packages: readonly string[];
       timeoutSeconds: number | undefined;
     };
+
+/** What a load of a file does with a table. */
+export type FileCreation = TableCreation | 'append';
 
 /** Which files a file-iterator runs over. */
 export interface FileSearch {
@@ -195,8 +213,8 @@ interface ComponentFrame {
   readonly noEffect?: readonly string[];
   /** Other types with the same behaviour. Vendors' suffixes, such as `-v2`, need no entry. */
   readonly aliases?: readonly string[];
-  /** It works in the embedded warehouse only. */
-  readonly embeddedOnly?: true;
+  /** It works in the embedded warehouse only, or in it and in these. */
+  readonly embeddedOnly?: true | readonly string[];
   /** A component as YAML. Tests parse and validate it. */
   readonly example: string;
 }

@@ -185,6 +185,33 @@ export interface RowMerge {
   readonly inserts: readonly (readonly [string, string])[];
 }
 
+/** A CSV file whose bytes go through the connection. */
+export interface CopiedCsv {
+  readonly delimiter: string;
+  readonly quote: string;
+  readonly escapeCharacter: string;
+  /** What means NULL; undefined: nothing does. */
+  readonly nullWord: string | undefined;
+  /** Whether it does so in quotes, too. */
+  readonly isNullQuoted: boolean;
+}
+
+/** COPY through the connection. An embedded database in between reads and writes what is not plain CSV. */
+export interface CopyDialect {
+  readonly between: Dialect;
+  /** The type in between of values of a type of the catalog here. */
+  betweenType(type: string): string;
+  /** The type here of a column in between. */
+  ownType(type: string): string;
+  /** A relation in between over a file of `copyOut`, without a header, with the standard separators. */
+  readCopied(path: string, columns: readonly FileColumn[]): string;
+  /** Writes rows in between to a file that `copyIn` reads by the standard separators. */
+  writeCopied(table: string, path: string): string;
+  copyIn(table: string, columns: readonly string[], format: CopiedCsv): string;
+  /** @throws SqlError for Parquet, which is written in between */
+  copyOut(query: string, format: FileFormat): string;
+}
+
 export interface Dialect {
   readonly user: UserSql;
   /** The type of texts of any length, in a CAST. */
@@ -314,6 +341,10 @@ export interface Dialect {
   objectValue(format: PlainFormat, members: readonly string[] | undefined): { text: string; json: string };
   /** Rows `(column, length)` of the columns of a table whose texts have a limit. */
   textLengths(reference: TableReference): string;
+  /** How rows get into files and out of them if the warehouse reaches no files; absent: by the statements above. */
+  readonly copy?: CopyDialect;
+  /** Statements after which no other transaction loads into the table before this one has ended. */
+  lockTable(target: TableReference): readonly string[];
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;
 }
