@@ -8,6 +8,8 @@ import { createTestPostgres, type TestPostgres } from './postgres.ts';
 export interface TestRedshift extends TestPostgres {
   /** COPY and UNLOAD, as they were sent. They have no effect. */
   readonly sent: string[];
+  /** The next of them fails, as with faults in its rows. */
+  failNext(): void;
 }
 
 /** What is not there, and the beginning of what Redshift says of it. */
@@ -44,6 +46,7 @@ const elsewhere = /^(?:\/\*[^*]*\*\/\s*)?(?:copy|unload)\b/i;
 
 export async function createTestRedshift(): Promise<TestRedshift> {
   const sent: string[] = [];
+  const failsNext: true[] = [];
   const postgres = await createTestPostgres({
     createDriver: createRedshiftDriver,
     rewrite(sql) {
@@ -51,7 +54,9 @@ export async function createTestRedshift(): Promise<TestRedshift> {
       if (refused !== undefined) return `select public.refuse('${refused[1].replaceAll("'", "''")}')`;
       if (elsewhere.test(sql)) {
         sent.push(sql);
-        return 'select 1 where false';
+        return failsNext.splice(0).length > 0
+          ? `select public.refuse('Load into table ''t'' failed. Check ''stl_load_errors'' system table for details.')`
+          : 'select 1 where false';
       }
       return sql
         .replace(/^set query_group to/i, 'set headgate.query_group to')
@@ -76,6 +81,10 @@ export async function createTestRedshift(): Promise<TestRedshift> {
     create function public.redshift_version() returns text language sql as
       $$ select 'PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2, Redshift 1.0.98765'::text $$;
     create function public.pg_last_copy_count() returns bigint language sql as 'select 42::bigint';
+    create function public.pg_last_copy_id() returns integer language sql as 'select 9';
+    create table public.svv_faults (query integer, starttime timestamp default now(), filename char(256),
+      line_number bigint, colname char(127), raw_field_value char(1024), err_reason char(100));
+    create view public.stl_load_errors as select *, pg_backend_pid() as session from public.svv_faults;
     create function public.pg_last_unload_count() returns bigint language sql as 'select 7::bigint';
     create domain public.super as jsonb;
     create domain public.varbyte as bytea;
@@ -87,15 +96,15 @@ export async function createTestRedshift(): Promise<TestRedshift> {
     create view public.svv_tables as
       select table_catalog, table_schema, table_name, table_type,
         obj_description(format('%I.%I', table_schema, table_name)::regclass, 'pg_class') as remarks
-      from information_schema.tables where table_name not like 'svv!_%' escape '!' and table_name <> 'stv_sessions';
+      from information_schema.tables where table_name not like 'svv!_%' escape '!' and table_name <> 'stl_load_errors' and table_name <> 'stv_sessions';
     create view public.svv_columns as
       select table_catalog, table_schema, table_name, column_name, ordinal_position, is_nullable, data_type,
         character_maximum_length, numeric_precision, numeric_scale,
         col_description(format('%I.%I', table_schema, table_name)::regclass, ordinal_position) as remarks
       from information_schema.columns;
-    grant select on public.svv_user_grants, public.svv_role_grants, public.stv_sessions, public.svv_tables,
+    grant select on public.stl_load_errors, public.svv_user_grants, public.svv_role_grants, public.stv_sessions, public.svv_tables,
       public.svv_columns to public;
     grant usage on schema wh to ${reader};
   `);
-  return { ...postgres, sent };
+  return { ...postgres, sent, failNext: () => void failsNext.push(true) };
 }

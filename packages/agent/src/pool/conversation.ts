@@ -172,6 +172,10 @@ export function createConversation(
         return (await openStores()).stat(request, interrupt);
       case 'store-send':
         return (await openStores()).send(request, interrupt);
+      case 'store-execute': {
+        const sql = await (await openStores()).writeCredentials(request.store, request.sql);
+        return options.warehouse.execute(sql, request.session, interrupt);
+      }
       case 'store-remove':
         return (await openStores()).remove(request, interrupt);
       case 'file-download':

@@ -1,9 +1,10 @@
 /** Loads objects of S3 into a table that exists. */
 import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad } from '../stores/object-load.ts';
 import { readStorePlace } from '../stores/store-address.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import { type Action, type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   namesParameter,
   numberParameter,
@@ -20,7 +21,7 @@ import {
   readObjectReading,
   readOnError,
 } from './object-format.ts';
-import { readStoreAccess, storeParameters } from './store-parameters.ts';
+import { readStoreAccess, readStoreRole, storeParameters } from './store-parameters.ts';
 
 const sourceParameters = {
   stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
@@ -62,7 +63,7 @@ function createObjectLoad({ type, prefix, store, example }: Kind): Orchestration
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: ['POSTGRES'],
+    embeddedOnly: type === 's3-load' ? ['POSTGRES', 'REDSHIFT'] : ['POSTGRES'],
     about: `Loads objects of ${store} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
@@ -79,11 +80,11 @@ parameters:
   fileType: CSV
   skipHeader: "1"
   fieldOptionallyEnclosed: '"'`,
-    plan: ({ parameters }) => planLoad(prefix, parameters),
+    plan: ({ parameters, dialect }) => planLoad(prefix, parameters, dialect),
   };
 }
 
-function planLoad(prefix: string, parameters: Parameters) {
+function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Action {
   refuseNamed(parameters);
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
@@ -102,13 +103,17 @@ function planLoad(prefix: string, parameters: Parameters) {
     throw new ParameterError(
       '"matchByColumnName" is for JSON and Parquet: set it to None, and name the columns of a CSV file in loadColumns',
     );
-  return {
-    action: 'load-objects',
-    source: { place, pattern },
-    reading: readObjectReading(parameters),
-    load,
-    notes: [],
-  } as const;
+  const role = readStoreRole(parameters);
+  const reading = readObjectReading(parameters);
+  const source = { place, pattern };
+  if (dialect.stores !== undefined)
+    return {
+      action: 'run-in-store',
+      store: place.store,
+      table: load.target,
+      ...dialect.stores.load({ load, source, reading, role }),
+    };
+  return { action: 'load-objects', source, reading, load, role, notes: [] };
 }
 
 /** Stages and file formats of a vendor's warehouse are not here. */

@@ -6,13 +6,14 @@ import { nameObject, readStorePlace, type StorePlace } from '../stores/store-add
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
+  numberParameter,
   placeParameters,
   rowsParameter,
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
 import { csvParameters, readMomentFormat, readSeparators } from './object-format.ts';
-import { readStoreAccess, storeParameters } from './store-parameters.ts';
+import { readStoreAccess, readStoreRole, storeParameters } from './store-parameters.ts';
 
 const { recordDelimiter, fieldDelimiter, dateFormat, timeFormat, timestampFormat } = csvParameters;
 
@@ -42,6 +43,9 @@ const unloadParameters = {
     'Whether the object is named exactly as filePrefix says. No: _0_0_0 and an extension are added.',
     'No',
   ),
+  maxFileSize: numberParameter(
+    'In a REDSHIFT project: how many bytes an object may have, from 5 MB to 6.2 GB.',
+  ),
   includeHeaders: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
 };
 
@@ -56,7 +60,7 @@ function createObjectUnload({ type, prefix, store, example }: Kind): Orchestrati
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: ['POSTGRES'],
+    embeddedOnly: type === 's3-unload' ? ['POSTGRES', 'REDSHIFT'] : ['POSTGRES'],
     changesElsewhere: 'writes to an object store',
     about: `Writes the rows of a table to one object of ${store}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
@@ -65,7 +69,7 @@ function createObjectUnload({ type, prefix, store, example }: Kind): Orchestrati
       ...unloadParameters,
     },
     noEffect: [
-      ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId', 'maxFileSize'],
+      ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId'],
       ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema', 'storageIntegration'],
     ],
     example: `type: ${type}
@@ -91,22 +95,32 @@ parameters:
       const compressions = { AUTO: fileType !== 'PARQUET', NONE: false, GZIP: true };
       const gzips = parameters.choice('compression', compressions, compressions.AUTO);
       const table = readTableReference(parameters, 'targetTable');
-      return {
-        action: 'unload-object',
-        table,
-        place: readTarget(prefix, parameters, `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`),
-        gzips,
-        isNew: !parameters.yes('overwrite', false),
-        ...createQuery(fileType, parameters, dialect.table(table), dialect),
-      };
+      const { format, query } = createQuery(fileType, parameters, dialect.table(table), dialect);
+      const isNew = !parameters.yes('overwrite', false);
+      const role = readStoreRole(parameters);
+      const maxBytes = parameters.optionalInteger('maxFileSize');
+      const isSingle = parameters.yes('singleFile', false);
+      const ending = `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`;
+      const place = readTarget(prefix, parameters, dialect.stores === undefined ? ending : undefined);
+      if (dialect.stores !== undefined)
+        return {
+          action: 'run-in-store',
+          store: place.store,
+          table,
+          ...dialect.stores.unload({
+            ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
+          }),
+        };
+      return { action: 'unload-object', table, place, gzips, isNew, format, query, role };
     },
   };
 }
 
-function readTarget(prefix: string, parameters: Parameters, extension: string): StorePlace {
+/** @param ending of a name that is not complete; undefined: the warehouse adds one */
+function readTarget(prefix: string, parameters: Parameters, ending: string | undefined): StorePlace {
   const { store, key } = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
   const name = parameters.text('filePrefix').trim();
-  const end = parameters.yes('singleFile', false) ? '' : `_0_0_0.${extension}`;
+  const end = parameters.yes('singleFile', false) || ending === undefined ? '' : `_0_0_0.${ending}`;
   const folder = key === '' || key.endsWith('/') ? key : `${key}/`;
   const place = { store, key: `${folder}${name}${end}` };
   return readStorePlace('filePrefix', nameObject(place), {
@@ -138,7 +152,7 @@ function createQuery(
       if (format === undefined) return column;
       return `${dialect.user.expression(`TO_CHAR(${column}, ${dialect.literal(format)})`).sql} AS ${column}`;
     });
-    return `SELECT ${values.join(', ')} FROM ${table}`;
+    return `SELECT ${values.length === 0 ? '*' : values.join(', ')} FROM ${table}`;
   };
   return { format: { type, header, delimiter, quote, nullWord }, query };
 }

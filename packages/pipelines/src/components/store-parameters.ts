@@ -12,6 +12,9 @@ export const storeParameters = {
   credentials: textParameter(
     'The name of a [secret reference](../../secrets.md) whose value is a JSON object, for S3 `{"accessKeyId": …, "secretAccessKey": …}`.',
   ),
+  iamRoleArn: textParameter(
+    'In a REDSHIFT project: the role by which the warehouse reaches S3, such as arn:aws:iam::123456789012:role/load, or default. Empty: by the credentials.',
+  ),
   region: textParameter('The region of the bucket. Empty: the store says which.'),
   endpoint: textParameter(
     'The address of a server with the same interface, such as https://minio.example.com. Empty: the vendor’s.',
@@ -21,6 +24,20 @@ export const storeParameters = {
     'Yes',
   ),
 };
+
+/** @throws ParameterError */
+export function readStoreRole(parameters: Parameters): string | undefined {
+  const role = parameters.optionalText('iamRoleArn')?.trim();
+  // Roles that are assumed one after the other are separated by commas.
+  if (
+    role === undefined ||
+    /^(?:default|arn:aws[\w-]{0,20}:iam::\d{12}:role\/[\w+=,.@/:-]{1,500})$/i.test(role)
+  )
+    return role;
+  throw new ParameterError(
+    `"iamRoleArn" is ${JSON.stringify(role)}: write it as arn:aws:iam::123456789012:role/load, or default`,
+  );
+}
 
 /** @throws ParameterError */
 export function readStoreAccess(parameters: Parameters): StoreAccess {

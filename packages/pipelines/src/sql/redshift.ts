@@ -8,12 +8,14 @@ import { raisedMark } from './postgres/raised-mark.ts';
 import { createPostgres, type PostgresPlace } from './postgres.ts';
 import { renderCheck, renderParts } from './redshift/redshift-merge.ts';
 import { anyText, redshiftType } from './redshift/redshift-types.ts';
+import { createRedshiftStores } from './redshift-stores.ts';
 import { createPlainSql } from './rewriter.ts';
 import { isDefaultName } from './tokens/names.ts';
 import { lexicalRules } from './tokens/tokens.ts';
 
 export function createRedshift(place: PostgresPlace): Dialect {
-  const postgres = createPostgres(place);
+  // Files do not reach it through the connection.
+  const { copy: _, ...postgres } = createPostgres(place);
   const { name } = postgres;
   const literal = (text: string) => postgres.literal(text.replaceAll('\\', '\\\\'));
   const raise = (message: string) => `CAST(${literal(raisedMark)} || ${message} AS INTEGER)`;
@@ -27,6 +29,7 @@ export function createRedshift(place: PostgresPlace): Dialect {
   return {
     ...postgres,
     ...createPostgresShapes(name, literal, anyText),
+    stores: createRedshiftStores({ name, table: postgres.table, literal }),
     user: createPlainSql('redshift'),
     text: anyText,
     literal(value) {

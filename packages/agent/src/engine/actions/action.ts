@@ -21,6 +21,7 @@ import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '
 import { writeRows } from '../files/written-rows.ts';
 import { loadObjects } from '../objects/object-load.ts';
 import { transferObject, unloadObject } from '../objects/object-transfer.ts';
+import { runInStore } from '../objects/run-in-store.ts';
 import { iterateFiles } from './file-search.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { runScript } from './script-action.ts';
@@ -102,6 +103,7 @@ const performers: Performers = {
   'load-endpoint': loadEndpoint,
   'load-objects': loadObjects,
   'unload-object': unloadObject,
+  'run-in-store': runInStore,
   'transfer-object': transferObject,
   'run-script': runScript,
   async 'unload-file'({ target, ...written }, { run, step }) {

@@ -25,7 +25,7 @@ import { isConflict, type Transaction } from '../session/session.ts';
 import { explainCopy, type PreparedFile, prepareFile } from './copied-load.ts';
 import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
 import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
-import { isEmpty, listMembers, readTarget } from './target-table.ts';
+import { isEmpty, listMembers, readTarget, requireNoRole } from './target-table.ts';
 import { loadTolerantly } from './tolerant-load.ts';
 
 type LoadAction = Extract<Action, { action: 'load-objects' }>;
@@ -38,6 +38,7 @@ export async function loadObjects(action: LoadAction, context: ActionContext): P
   const { ports, warehouse, dialect, limit, asserts } = context.run.context;
   if (asserts !== undefined && load.purges)
     throw new PermanentFault('a test cannot delete objects of a store: set "purgeFiles" to No');
+  requireNoRole(action.role);
   const columns = await readTarget(load.target, warehouse, dialect);
   // A wrong column is said before anything is fetched.
   planFileLoad(load, inBetween(columns, dialect), [], dialect.copy?.between ?? dialect);

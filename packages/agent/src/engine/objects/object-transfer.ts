@@ -11,16 +11,17 @@ import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { nameFile } from '../files/files.ts';
 import { writeRows } from '../files/written-rows.ts';
 import type { RunPorts, SentFile } from '../ports/ports.ts';
-import { readTarget } from './target-table.ts';
+import { readTarget, requireNoRole } from './target-table.ts';
 
 /** No file gets this name: rows are written to its partial file, which is sent. */
 const unloadedName = '.unload';
 
 export async function unloadObject(
-  { table, place, gzips, isNew, format, query }: Extract<Action, { action: 'unload-object' }>,
+  { table, place, gzips, isNew, format, query, role }: Extract<Action, { action: 'unload-object' }>,
   { run, step }: ActionContext,
 ): Promise<ActionResult> {
   const { ports, limit, dialect } = run.context;
+  requireNoRole(role);
   const columns = await readTarget(table, run.context.warehouse, dialect);
   const name = nameObject(place);
   const partial = await ports.files.beginWrite(unloadedName);

@@ -49,3 +49,9 @@ export async function listMembers(
   const { rows } = await query(dialect.listObjectMembers(path, format), columnLimit);
   return rows.map(([member]) => String(member));
 }
+
+/** The role is that of a warehouse that reaches the store itself. @throws PermanentFault */
+export function requireNoRole(role: string | undefined): void {
+  if (role !== undefined)
+    throw new PermanentFault('"iamRoleArn" is for the warehouse REDSHIFT: clear it, and name credentials');
+}

@@ -69,6 +69,16 @@ export interface Warehouse {
     limit?: AbortSignal,
     secret?: SecretSql,
   ): Promise<{ columns: string[]; rows: unknown[][] }>;
+  /**
+   * Runs a statement with the access key of a store, where `credentialsMark` stands; absent: the warehouse reaches no
+   * stores. @returns `rowCount`
+   */
+  executeInStore?(
+    sql: string,
+    store: StoreAddress,
+    session?: number,
+    limit?: AbortSignal,
+  ): Promise<{ rowCount: number }>;
   /** Runs a COPY between a file and a warehouse that reaches no files; absent: it reaches them. @returns `rowCount` */
   copy?(sql: string, file: CopiedFile, session?: number, limit?: AbortSignal): Promise<{ rowCount: number }>;
 }

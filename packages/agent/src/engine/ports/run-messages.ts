@@ -111,6 +111,11 @@ export interface Questions {
   'store-stat': { question: { place: StorePlace }; answer: StoredObject };
   /** The answer is the number of bytes. */
   'store-send': { question: SentFile; answer: number };
+  /** Runs a statement in the warehouse, with the access key of the store where `credentialsMark` stands. */
+  'store-execute': {
+    question: { store: StoreAddress; sql: string; session?: number };
+    answer: { rowCount: number };
+  };
   /** The answer has the keys of objects that changed, and stay. */
   'store-remove': {
     question: { store: StoreAddress; objects: readonly StoredObject[] };

@@ -62,6 +62,7 @@ type Interruptible =
   | 'store-remove'
   | 'store-stat'
   | 'store-send'
+  | 'store-execute'
   | 'copy'
   | 'between-execute'
   | 'between-query';
@@ -180,6 +181,8 @@ export function createRunningRun(
         const question = { sql, maxRows, ...nameSession(session), ...nameSecret(secret) };
         return JSON.parse(await askWithin(limit, 'query', question));
       },
+      executeInStore: (sql, store, session, limit) =>
+        askWithin(limit, 'store-execute', { sql, store, ...nameSession(session) }),
       copy: (sql, file, session, limit) => askWithin(limit, 'copy', { sql, file, ...nameSession(session) }),
     },
     between: {

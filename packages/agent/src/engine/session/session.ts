@@ -2,7 +2,7 @@
  * The run's sessions with the warehouse. Single statements of branches run at the same time. Transactions run
  * alone, and all that needs temporary tables or settings of a session stays in one.
  */
-import type { PreparedStatement, StatementList } from '@headgate/pipelines';
+import type { PreparedStatement, StatementList, StoreAddress } from '@headgate/pipelines';
 import { hasName, readFirstWord } from '../../warehouses/statements/sql-words.ts';
 import type { CopiedFile, Warehouse } from '../ports/ports.ts';
 import { createSessionGate } from './session-gate.ts';
@@ -10,7 +10,7 @@ import { countName, findTarget } from './session-names.ts';
 import { createSessionState, type IterationPath } from './session-state.ts';
 import { keepStatement } from './sql-failure.ts';
 
-export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy'> {
+export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy' | 'executeInStore'> {
   execute(sql: string): Promise<{ rowCount: number }>;
   copy(sql: string, file: CopiedFile): Promise<{ rowCount: number }>;
   query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
@@ -38,7 +38,9 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy'> {
 export type OnStatement = (sql: string) => () => void;
 
 /** The session while a transaction is active. */
-export type Transaction = Pick<Session, 'execute' | 'query' | 'copy'>;
+export type Transaction = Pick<Session, 'execute' | 'query' | 'copy'> & {
+  executeInStore(sql: string, store: StoreAddress): Promise<{ rowCount: number }>;
+};
 
 /** @param sessions of the warehouse that the run may use at the same time */
 export function createSession(warehouse: Warehouse, sessions: number): Session {
@@ -89,6 +91,17 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
         onSuccess();
         return result;
       },
+      async executeInStore(sql, store, session) {
+        signal?.throwIfAborted();
+        const onSuccess = onStatement(sql);
+        const { executeInStore } = warehouse;
+        if (executeInStore === undefined) throw new Error('the warehouse reaches no object stores');
+        const result = await keepStatement(sql, () =>
+          executeInStore(`${label}${sql}`, store, session, signal),
+        );
+        onSuccess();
+        return result;
+      },
       async copy(sql, file, session) {
         signal?.throwIfAborted();
         const onSuccess = onStatement(sql);
@@ -101,7 +114,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
     };
     return {
       ...createStatements(warehouse, watched, createTurnTaking(signal)),
-      watch: (next, nextLabel = '') => createView({ ...view, onStatement: next, label: nextLabel }),
+      watch: (next, nextLabel = label) => createView({ ...view, onStatement: next, label: nextLabel }),
       limit: (next) => createView({ ...view, signal: next }),
       enterIteration: () => createView({ ...view, path: [...path, {}] }),
     };
@@ -199,6 +212,7 @@ function createStatements(
             execute: (sql) => watched.execute(sql),
             query: (sql, most) => watched.query(sql, most),
             copy: (sql, file) => watched.copy(sql, file),
+            executeInStore: (sql, store) => watched.executeInStore(sql, store),
           }),
         ),
       ),

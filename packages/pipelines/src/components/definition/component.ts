@@ -22,7 +22,8 @@ import type {
 } from '../../sql/dialect/dialect.ts';
 import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
 import type { TargetColumn } from '../../stores/object-statements.ts';
-import type { StorePlace } from '../../stores/store-address.ts';
+import type { StoreAddress, StorePlace } from '../../stores/store-address.ts';
+import type { StoreStatement } from '../../stores/warehouse-stores.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
@@ -127,6 +128,7 @@ export type Action =
       source: ObjectSource;
       reading: ObjectReading;
       load: ObjectLoad;
+      role: string | undefined;
       notes: readonly string[];
     }
   /** Writes the rows of a table to an object. `query` gets the columns of the table. */
@@ -136,9 +138,12 @@ export type Action =
       place: StorePlace;
       gzips: boolean;
       isNew: boolean;
+      role: string | undefined;
       format: FileFormat;
       query(columns: readonly TargetColumn[]): string;
     }
+  /** A load or an unload by the warehouse itself. */
+  | ({ action: 'run-in-store'; store: StoreAddress; table: TableReference } & StoreStatement)
   | ({ action: 'transfer-object' } & ObjectTransfer)
   | { action: 'unload-file'; target: string; format: FileFormat; query: string }
   | {
