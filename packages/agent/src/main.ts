@@ -147,7 +147,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     const working = AbortSignal.any([stopping, outcome.signal]);
     const renewing = certificates.run(working);
     void endLeftSessions(left, {
-      driver: warehouses.postgres,
+      drivers: warehouses,
       readSecret: (at) => readSecret(vaults, at, working),
       log,
     });

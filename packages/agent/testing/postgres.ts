@@ -6,6 +6,7 @@ import { Secret } from '@headgate/contract/without-schemas';
 import pg from 'pg';
 import { createPostgresDriver } from '../src/warehouses/postgres.ts';
 import type { ServedDriver, ServedTarget } from '../src/warehouses/warehouse.ts';
+import { createRewriting } from './rewritten-messages.ts';
 
 export interface TestPostgres {
   driver: ServedDriver;
@@ -23,7 +24,14 @@ export interface TestPostgres {
   drop(): Promise<void>;
 }
 
-export async function createTestPostgres(): Promise<TestPostgres> {
+/** A server that is PostgreSQL behind another face. */
+export interface Face {
+  createDriver: typeof createPostgresDriver;
+  /** What the server gets in place of a statement of the client. */
+  rewrite(sql: string): string;
+}
+
+export async function createTestPostgres(face?: Face): Promise<TestPostgres> {
   const address = process.env.HEADGATE_TEST_DATABASE_URL;
   if (address === undefined)
     throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests with `npm test`.');
@@ -42,7 +50,7 @@ export async function createTestPostgres(): Promise<TestPostgres> {
   const admin = new pg.Client({ connectionString: ofWarehouse.href });
   await admin.connect();
   await admin.query(`create schema wh authorization ${name}`);
-  const way = await openPort(admin);
+  const way = await openPort(admin, face?.rewrite);
   const properties = {
     host: '127.0.0.1',
     port: String(way.port),
@@ -67,7 +75,9 @@ export async function createTestPostgres(): Promise<TestPostgres> {
     places: new Map(),
   });
   return {
-    driver: createPostgresDriver({ allow: parseEgressAllow(['127.0.0.0/8', '::1/128', 'localhost']) }),
+    driver: (face?.createDriver ?? createPostgresDriver)({
+      allow: parseEgressAllow(['127.0.0.0/8', '::1/128', 'localhost']),
+    }),
     target: change({}),
     reader,
     runRole: name,
@@ -87,7 +97,7 @@ export async function createTestPostgres(): Promise<TestPostgres> {
 }
 
 /** The PostgreSQL of the tests may listen at a socket file only, so that connections go through a port of the test. */
-async function openPort({ host, port }: pg.Client) {
+async function openPort({ host, port }: pg.Client, rewrite?: (sql: string) => string) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     const other = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
@@ -102,7 +112,9 @@ async function openPort({ host, port }: pg.Client) {
         two.destroy();
       });
     }
-    socket.pipe(other).pipe(socket);
+    if (rewrite === undefined) socket.pipe(other);
+    else socket.pipe(createRewriting(rewrite)).pipe(other);
+    other.pipe(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

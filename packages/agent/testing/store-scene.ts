@@ -2,6 +2,7 @@
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { type ConnectorBounds, createConnectors } from '../src/connectors/connectors.ts';
+import type { RunRequest, Warehouse } from '../src/engine/ports/ports.ts';
 import { createFixture, type Fixture } from '../src/engine/run/engine-fixture.ts';
 import { renderOrchestration, start } from '../src/engine/run/pipeline-fixture.ts';
 import { realTime } from '../src/time.ts';
@@ -29,11 +30,14 @@ export async function openStoreScene({
   clouds = {},
   bounds = {},
   allow = ['127.0.0.0/8'],
+  served,
 }: {
   secrets?: Readonly<Record<string, unknown>>;
   clouds?: Readonly<Record<string, unknown>>;
   bounds?: Partial<ConnectorBounds>;
   allow?: string[];
+  /** The warehouse of the project, in place of the embedded one. */
+  served?: { warehouse: Warehouse; request: Partial<RunRequest> };
 } = {}): Promise<StoreScene> {
   const masked: string[] = [];
   const find = (values: Readonly<Record<string, unknown>>, name: string) => {
@@ -59,7 +63,7 @@ export async function openStoreScene({
     conceal: (text: string) => text,
     signal: new AbortController().signal,
   };
-  const fixture = await createFixture(undefined, undefined, connectors.download, undefined, {
+  const fixture = await createFixture(undefined, undefined, connectors.download, served?.warehouse, {
     open: (address) => connectors.openStore(address, use),
     fetch: (options) => connectors.fetchObject(options, 'p'),
     convert: (request, signal) => connectors.convertFile(request, 'p', signal),
@@ -70,7 +74,7 @@ export async function openStoreScene({
       await fixture.publish({
         'p.orch.yaml': renderOrchestration({ Start: start('It'), It: { type, parameters } }),
       });
-      const outcome = await fixture.run('p');
+      const outcome = await fixture.run('p', served?.request);
       const step = [...fixture.steps.values()].findLast(({ name }) => name === 'It');
       return {
         status: outcome.status,

@@ -83,7 +83,6 @@ export {
   createLoadTable,
   createMarkTable,
   fillTable,
-  lockTable,
   readMark,
   writeMark,
 } from './connectors/load/load-statements.ts';
@@ -218,8 +217,12 @@ export {
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
 export {
   type Conversion,
+  type CopiedCsv,
+  type CopyDialect,
   csvLineLimit,
   type Dialect,
+  type FileColumn,
+  type FileFormat,
   type PreparedStatement,
   type RejectTables,
   type RewrittenStatement,
@@ -238,6 +241,7 @@ export {
 export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
 export { createPostgres } from './sql/postgres.ts';
+export { createRedshift } from './sql/redshift.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
 export type { SqlRules } from './sql/tokens/names.ts';
@@ -279,4 +283,5 @@ export {
   type StoreCredentials,
   type StorePlace,
 } from './stores/store-address.ts';
+export { credentialsMark } from './stores/warehouse-stores.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';

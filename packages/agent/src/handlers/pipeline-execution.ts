@@ -80,7 +80,9 @@ async function run(
       {
         name: JSON.stringify([projectId, environmentName, generation, opened.defaults]),
         warehouse:
-          opened.defaults === undefined ? { kind: 'duckdb' } : { kind: 'postgres', ...opened.defaults },
+          opened.defaults === undefined
+            ? { kind: 'duckdb' }
+            : { kind: kind === 'redshift' ? kind : 'postgres', ...opened.defaults },
         filesFolder,
       },
       (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
@@ -121,6 +123,7 @@ async function run(
           isTest = true;
           return scratch.filesFolder;
         },
+        openBetween: () => warehouses.duckdb.connectScratch(place, filesFolder),
         runScript: (job, events, kill) => scripts.run(job, { ...place, share, isTest }, events, kill),
         ...secrets,
         cancel: context.cancel,
@@ -183,6 +186,11 @@ export function createRunSessions(open: () => Promise<WarehouseConnection>): War
       (await connect(session)).query(sql, maxRows, session, ...more),
     queryText: async (sql, maxRows, session, ...more) =>
       (await connect(session)).queryText(sql, maxRows, session, ...more),
+    async copy(sql, file, session, limit) {
+      const connection = await connect(session);
+      if (connection.copy === undefined) throw new Error('the warehouse reads and writes files itself');
+      return connection.copy(sql, file, session, limit);
+    },
     async close() {
       isClosed = true;
       const opened = await Promise.allSettled(sessions.values());
@@ -205,6 +213,10 @@ function createSwitchingWarehouse(first: WarehouseConnection): SwitchingWarehous
     execute: (...statement) => warehouse.execute(...statement),
     query: (...statement) => warehouse.query(...statement),
     queryText: (...statement) => warehouse.queryText(...statement),
+    async copy(...statement) {
+      if (warehouse.copy === undefined) throw new Error('the warehouse reads and writes files itself');
+      return warehouse.copy(...statement);
+    },
     async close() {
       isClosed = true;
       await close();

@@ -118,6 +118,7 @@ async function runTest(
         shared: held.shared,
         files: { filesFolder: scratch.filesFolder, environmentFilesFolder },
         warehouse: scratch.warehouse,
+        openBetween: () => warehouses.duckdb.connectScratch(place, scratch.filesFolder),
         runScript: (job, events, kill) =>
           scripts.run(job, { ...place, share: work.environmentShare, isTest: true }, events, kill),
         ...secrets,

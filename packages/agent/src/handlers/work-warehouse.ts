@@ -36,7 +36,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
       connect: () => warehouses.duckdb.connect(place),
       connectReading: () => warehouses.duckdb.connectReading(place),
     };
-  if (kind !== 'postgres')
+  if (kind !== 'postgres' && kind !== 'redshift')
     return refuse(
       `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
     );
@@ -45,8 +45,8 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
     const target = { connection, tag: `hg:${id}`, ...createSecretCache(work) };
     return {
       defaults: readDefaultPlace(connection),
-      connect: () => warehouses.postgres.connect(target),
-      connectReading: () => warehouses.postgres.connectReading({ ...target, tag: `hg:read:${id}` }),
+      connect: () => warehouses[kind].connect(target),
+      connectReading: () => warehouses[kind].connectReading({ ...target, tag: `hg:read:${id}` }),
     };
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));

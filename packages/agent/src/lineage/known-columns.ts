@@ -93,10 +93,28 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (n.nspname, c.relname) IN (${list(places, quotePostgres)})
 ORDER BY 1, 2, a.attnum`,
   },
+  redshift: {
+    placeOf(path) {
+      const [table = '', schema = 'public'] = path.toReversed();
+      return [schema.toLowerCase(), table.toLowerCase()];
+    },
+    select: (
+      places,
+    ) => `SELECT lower(table_schema), lower(table_name), column_name, data_type FROM svv_columns
+WHERE table_catalog = current_database() AND (${places
+      .map(
+        ([schema, table]) =>
+          `(lower(table_schema) = ${quoteRedshift(schema)} AND lower(table_name) = ${quoteRedshift(table)})`,
+      )
+      .join(' OR ')})
+ORDER BY 1, 2, ordinal_position`,
+  },
 };
 
 /** It means the same whatever `standard_conforming_strings` is. */
 const quotePostgres = (text: string) => `E${quote(text.replaceAll('\\', '\\\\'))}`;
+
+const quoteRedshift = (text: string) => quote(text.replaceAll('\\', '\\\\'));
 
 function collect(
   missing: Missing,

@@ -4,6 +4,7 @@ import {
   analyzeStep,
   BrokenParser,
   createPostgresLineage,
+  createRedshiftLineage,
   createRunTables,
   datasetNames,
   duckdbLineage,
@@ -21,13 +22,18 @@ const parsers = { duckdb: await loadSqlParser('duckdb'), postgres: await loadSql
 /** What a run has made in its sessions, if it has made something. */
 const runs = new Map<number, RunTables>();
 
+function chooseDialect(warehouse: AnalysisRequest['warehouse']) {
+  if (warehouse.kind === 'duckdb') return duckdbLineage;
+  return warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : createRedshiftLineage(warehouse);
+}
+
 function analyze({ warehouse, run, ran, filesFolder, tables }: AnalysisRequest): AnalysisAnswer {
   const before = runs.get(run);
   // The same step is analyzed again when the columns of its tables are known.
   const session = createRunTables(before);
   const analysis = analyzeStep(ran.statements, {
-    dialect: warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : duckdbLineage,
-    parse: parsers[warehouse.kind],
+    dialect: chooseDialect(warehouse),
+    parse: warehouse.kind === 'duckdb' ? parsers.duckdb : parsers.postgres,
     run: session,
     findFields: (name) => (Object.hasOwn(tables, name) ? tables[name] : undefined),
     nameFile: (path) => ran.files[path] ?? { kind: 'file', name: nameFile(path, filesFolder) },

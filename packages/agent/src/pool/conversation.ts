@@ -1,5 +1,6 @@
 /** One run in a process: sends the start, answers the questions of the run, and returns its outcome. */
-import { join } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { getCanceller } from '../cancellation.ts';
 import {
   convertPartial,
@@ -8,11 +9,12 @@ import {
   downloadPartial,
   readTextFile,
 } from '../engine/files/run-files.ts';
-import type { RunOutcome } from '../engine/ports/ports.ts';
+import type { CopiedFile, RunOutcome } from '../engine/ports/ports.ts';
 import type { OfRun, PlacedArtifact, Question, Questions, ToRun } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
 import { isPermanentFault } from '../permanent-fault.ts';
+import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 import type { RunConnectors } from './run-connectors.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
@@ -47,6 +49,7 @@ export function createConversation(
   const files = createRunFiles(() => place);
   let connectors: Promise<RunConnectors> | undefined;
   let stores: Promise<RunStores> | undefined;
+  let between: Promise<WarehouseConnection> | undefined;
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
   const final = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
@@ -88,6 +91,34 @@ export function createConversation(
     ).finally(release);
   }
 
+  async function copyFile(
+    { sql, file, session }: Questions['copy']['question'],
+    interrupt: AbortSignal,
+  ): Promise<{ rowCount: number }> {
+    const { warehouse } = options;
+    if (warehouse.copy === undefined) throw new Error('the warehouse reads and writes files itself');
+    return warehouse.copy(sql, { ...file, path: await findCopied(file) }, session, interrupt);
+  }
+
+  function openBetween(): Promise<WarehouseConnection> {
+    between ??= options.openBetween();
+    return between;
+  }
+
+  /** The process of the run may name no other file than its own. */
+  async function findCopied({ path, to }: CopiedFile): Promise<string> {
+    if (to === 'file' || files.isWriting(path)) return files.findWriting(path);
+    const real = await realpath(path);
+    const folders = [
+      place.filesFolder,
+      place.environmentFilesFolder,
+      ...artifacts.map(({ folder }) => folder),
+    ];
+    for (const folder of folders)
+      if (folder !== undefined && real.startsWith((await realpath(folder)) + sep)) return real;
+    throw new Error('the file is not one of the run');
+  }
+
   function download(address: string, unpacks: boolean, interrupt: AbortSignal): Promise<string> {
     const { controller, release } = followSignals([interrupt, options.kill]);
     const write = (path: string) => options.download(address, path, unpacks, controller.signal);
@@ -119,6 +150,12 @@ export function createConversation(
           interrupt,
           request.secret,
         );
+      case 'copy':
+        return copyFile(request, interrupt);
+      case 'between-execute':
+        return (await openBetween()).execute(request.sql, undefined, interrupt);
+      case 'between-query':
+        return (await openBetween()).queryText(request.sql, request.maxRows, undefined, interrupt);
       case 'secret':
         return readSecret(request.name);
       case 'scratch':
@@ -155,6 +192,10 @@ export function createConversation(
         return (await openStores()).stat(request, interrupt);
       case 'store-send':
         return (await openStores()).send(request, interrupt);
+      case 'store-execute': {
+        const sql = await (await openStores()).writeCredentials(request.store, request.sql);
+        return options.warehouse.execute(sql, request.session, interrupt);
+      }
       case 'store-remove':
         return (await openStores()).remove(request, interrupt);
       case 'file-download':
@@ -231,6 +272,7 @@ export function createConversation(
       isOver = true;
       (await connectors)?.closeAll();
       (await stores)?.closeAll();
+      await (await between?.catch(() => undefined))?.close();
       await scripts.close();
       await files.close();
     },

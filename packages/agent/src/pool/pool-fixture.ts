@@ -94,6 +94,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         files: { filesFolder },
         enterScratch: async () => filesFolder,
         warehouse: { execute: refuse, queryText: refuse },
+        openBetween: refuse,
         readSecret: refuse,
         runScript: refuse,
         openEndpoint: refuse,

@@ -16,7 +16,9 @@ export interface RunOptions {
   shared: readonly PlacedShared[];
   /** The folders of its files. */
   files: FilesPlace;
-  warehouse: Pick<WarehouseConnection, 'execute' | 'queryText'>;
+  warehouse: Pick<WarehouseConnection, 'execute' | 'queryText' | 'copy'>;
+  /** An embedded database that is empty, and dropped when it is closed. */
+  openBetween(): Promise<WarehouseConnection>;
   readSecret(name: string): Promise<Secret>;
   /** Puts the SQL of the run into a scratch database. Returns the folder for its files. */
   enterScratch(): Promise<string>;

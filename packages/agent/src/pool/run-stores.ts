@@ -4,11 +4,12 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { pipeline as finishPipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { PermanentFault, type StoreAddress } from '@headgate/pipelines';
+import { credentialsMark, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { RunFiles, SentFile } from '../engine/ports/ports.ts';
 import type { Questions } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
 import type { ObjectStore, StoredObject } from '../stores/object-store.ts';
+import type { AccessKey } from '../stores/sigv4.ts';
 import type { RunOptions } from './run-options.ts';
 
 export interface RunStores {
@@ -28,6 +29,8 @@ export interface RunStores {
     question: Questions['store-stat']['question'],
     interrupt: AbortSignal,
   ): Promise<Questions['store-stat']['answer']>;
+  /** The SQL with the access key of a store. */
+  writeCredentials(store: StoreAddress, sql: string): Promise<string>;
   send(question: Questions['store-send']['question'], interrupt: AbortSignal): Promise<number>;
   closeAll(): void;
 }
@@ -156,6 +159,11 @@ export function createRunStores(
       }),
     stat: ({ place }, interrupt) =>
       within(place.store, interrupt, (store, signal) => store.stat(place.key, signal)),
+    async writeCredentials(address, sql) {
+      const key = await (await find(address)).readKey?.();
+      if (key === undefined) throw new PermanentFault('the store has no access key: name its credentials');
+      return sql.replaceAll(credentialsMark, () => renderKey(key));
+    },
     async send({ source, target, gzips, isNew }, interrupt) {
       if ('object' in source) return copy(source.object, target, interrupt);
       const path = 'partial' in source ? files.findWriting(source.partial) : await files.find(source.path);
@@ -186,6 +194,26 @@ export function createRunStores(
       opened.clear();
     },
   };
+}
+
+/** Keys have no other characters, so that they need no escapes. */
+const keyPattern = /^[\w+/=.-]{1,4000}$/;
+
+function renderKey({ accessKeyId, secretAccessKey, sessionToken }: AccessKey): string {
+  const values = {
+    ACCESS_KEY_ID: accessKeyId,
+    SECRET_ACCESS_KEY: secretAccessKey,
+    SESSION_TOKEN: sessionToken,
+  };
+  const parts = Object.entries(values).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    if (!keyPattern.test(value))
+      throw new PermanentFault(
+        `the ${name} of the credentials has characters that no key has: correct the secret`,
+      );
+    return `${name} '${value}'`;
+  });
+  return parts.join(' ');
 }
 
 /** By its list, because the answer to a question for one object does not say why there is none. */

@@ -4,6 +4,7 @@
  *
  * - **version**: what changes when the content of an object changes, such as an entity tag.
  */
+import type { AccessKey } from './sigv4.ts';
 
 export interface StoredObject {
   key: string;
@@ -55,6 +56,8 @@ export interface ObjectStore {
   remove(key: string, signal: AbortSignal): Promise<void>;
   /** Copies an object within the store, on the side of the server. */
   copy(from: string, to: string, signal: AbortSignal): Promise<void>;
+  /** The access key, for a warehouse that reaches the store itself; absent: there is none. */
+  readKey?(): Promise<AccessKey>;
   /** Closes the connections that are kept open. */
   close(): void;
 }

@@ -158,6 +158,7 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
       );
       requireDone(answer, name);
     },
+    ...(readKey === undefined ? {} : { readKey }),
     close: exchange.close,
   };
 }

@@ -13,9 +13,11 @@ import {
   readPostgresAccess,
   readReadingAccess,
 } from './postgres/postgres-access.ts';
-import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
+import { openSession } from './postgres/postgres-connect.ts';
+import { postgresServer } from './postgres/postgres-server.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
-import { createReadingConnection, requireReadOnlyRole } from './postgres-reading.ts';
+import type { ServerKind } from './postgres/server-kind.ts';
+import { createReadingConnection } from './postgres-reading.ts';
 import { leavesState } from './session-state.ts';
 import type { ReadRows, ServedDriver, ServedTarget, WarehouseConnection } from './warehouse.ts';
 
@@ -25,15 +27,6 @@ const resultLimit = 64 * 1024 * 1024;
 /** How long the server may take to pass on that a statement is cancelled. */
 const cancelMilliseconds = 5_000;
 
-const cancelStatement = ({ processId, startedAt }: OpenSession) => ({
-  text: `select pg_cancel_backend(pid) from pg_catalog.pg_stat_activity
-    where pid = $1 and backend_start = $2::text::timestamptz`,
-  values: [processId, startedAt],
-});
-
-const endStatement = `select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
-  where pid = $1 and backend_start = $2::text::timestamptz and application_name = $3 and usename = current_user`;
-
 export interface PostgresOptions {
   allow: EgressAllow;
   resolve?: Resolve;
@@ -42,26 +35,26 @@ export interface PostgresOptions {
   records?: SessionRecords;
 }
 
-export function createPostgresDriver({
-  allow,
-  resolve,
-  refused = {},
-  records,
-}: PostgresOptions): ServedDriver {
+/** @param kind of a server that speaks PostgreSQL's protocol */
+export function createPostgresDriver(
+  { allow, resolve, refused = {}, records }: PostgresOptions,
+  kind: ServerKind = postgresServer,
+): ServedDriver {
   const egress = createEgress({
     allow,
     setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
     operator: 'the operator of the agent',
     resolve,
   });
+  const rules = { egress, refused, kind };
 
   async function open(access: PostgresAccess, tag: string) {
-    const opened = await openSession(access, { egress, refused }, tag);
-    const cancel = async () => {
-      const other = await openSession(access, { egress, refused }, tag);
+    const opened = await openSession(access, rules, tag);
+    const cancel = async (isInTransaction: boolean) => {
+      const other = await openSession(access, rules, tag);
       const late = setTimeout(() => other.socket.destroy(), cancelMilliseconds);
       try {
-        await other.client.query(cancelStatement(opened));
+        await kind.cancel(other.client, opened, isInTransaction);
       } finally {
         clearTimeout(late);
         await other.client.end();
@@ -72,8 +65,16 @@ export function createPostgresDriver({
 
   async function openRecorded(access: PostgresAccess, { tag, connection, places }: ServedTarget) {
     const { session, processId, startedAt } = await open(access, tag);
-    const record = { tag, processId, startedAt, connection, places: Object.fromEntries(places) };
-    const forget = await records?.add(record).catch(async (failure) => {
+    const record = {
+      kind: kind.name,
+      tag,
+      processId,
+      startedAt,
+      connection,
+      places: Object.fromEntries(places),
+    };
+    // Without its start, a session cannot be told from a later one.
+    const forget = await (startedAt === '' ? undefined : records?.add(record))?.catch(async (failure) => {
       await session.close();
       throw failure;
     });
@@ -83,12 +84,12 @@ export function createPostgresDriver({
 
   /** The role of runs must not be one of the reading role, whatever else it may do. */
   async function openReading({ connection, readSecret }: ServedTarget, tag: string) {
-    const access = await readReadingAccess(connection, readSecret);
-    const { username: runRole } = await readPostgresAccess(connection, readSecret);
+    const access = await readReadingAccess(connection, readSecret, kind.port);
+    const { username: runRole } = await readPostgresAccess(connection, readSecret, kind.port);
     const opened = await open(access, tag);
     try {
-      await requireReadOnlyRole(opened.client, access, runRole);
-      await requireSchema(opened.client, access);
+      await kind.requireReadOnlyRole(opened.client, access, runRole);
+      await requireSchema(opened.client, access, kind);
     } catch (failure) {
       await opened.session.close();
       throw failure;
@@ -98,18 +99,18 @@ export function createPostgresDriver({
 
   return {
     async connect(target) {
-      const access = await readPostgresAccess(target.connection, target.readSecret);
+      const access = await readPostgresAccess(target.connection, target.readSecret, kind.port);
       const first = await openRecorded(access, target);
-      return createConnection(first, target, () => openRecorded(access, target));
+      return createConnection(first, target, kind, () => openRecorded(access, target));
     },
     async connectReading(target) {
-      return createReadingConnection(await openReading(target, target.tag));
+      return createReadingConnection(await openReading(target, target.tag), kind);
     },
     async test(target) {
-      const access = await readPostgresAccess(target.connection, target.readSecret);
+      const access = await readPostgresAccess(target.connection, target.readSecret, kind.port);
       const { session, client, serverVersion } = await open(access, target.tag);
       try {
-        await requireSchema(client, access);
+        await requireSchema(client, access, kind);
       } finally {
         await session.close();
       }
@@ -118,15 +119,14 @@ export function createPostgresDriver({
       return { serverVersion };
     },
     async endSession(target, left) {
-      const access = await readPostgresAccess(target.connection, target.readSecret);
-      const { client, socket } = await openSession(access, { egress, refused }, `${target.tag}:end`);
+      const access = await readPostgresAccess(target.connection, target.readSecret, kind.port);
+      const { client, socket } = await openSession(access, rules, `${target.tag}:end`);
       const late = setTimeout(
         () => socket.destroy(new Error('the server did not answer')),
         cancelMilliseconds,
       );
       try {
-        const { rowCount } = await client.query(endStatement, [left.processId, left.startedAt, left.tag]);
-        return rowCount === 1;
+        return await kind.end(client, left);
       } finally {
         clearTimeout(late);
         await client.end();
@@ -139,23 +139,22 @@ export function createPostgresDriver({
 async function requireSchema(
   client: Client,
   { name, schema, username, database }: PostgresAccess,
+  { canUseSchema }: ServerKind,
 ): Promise<void> {
   if (schema === undefined) return;
-  const { rows } = await client.query<{ usable: boolean }>(
-    "select has_schema_privilege(oid, 'USAGE') as usable from pg_catalog.pg_namespace where nspname = $1",
-    [schema],
+  const isUsable = await canUseSchema(client, schema);
+  if (isUsable === true) return;
+  const fault = isUsable === false ? `may not be used by the role "${username}"` : 'does not exist';
+  throw new Error(
+    `the schema "${schema}" ${fault} in the database "${database}": create it, grant USAGE on it, or correct "schema" of the connection "${name}"`,
   );
-  const fault = rows[0]?.usable === false ? `may not be used by the role "${username}"` : 'does not exist';
-  if (rows[0]?.usable !== true)
-    throw new Error(
-      `the schema "${schema}" ${fault} in the database "${database}": create it, grant USAGE on it, or correct "schema" of the connection "${name}"`,
-    );
 }
 
 /** A lost session is replaced by the next statement, unless something of it is missing then. */
 function createConnection(
   first: PostgresSession,
   { connection: { name } }: ServedTarget,
+  { bindsSecrets }: ServerKind,
   reopen: () => Promise<PostgresSession>,
 ): WarehouseConnection {
   let session = first;
@@ -184,7 +183,8 @@ function createConnection(
     secret?: SecretSql,
   ): Promise<{ rowCount: number }> {
     const open = await getSession();
-    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret, onRow: () => true });
+    const bound = bindsSecrets ? secret : undefined;
+    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret: bound, onRow: () => true });
     hasState ||= leavesState(sql);
     return { rowCount };
   }
@@ -198,7 +198,7 @@ function createConnection(
       sql,
       isQuery: true,
       limit,
-      secret,
+      secret: bindsSecrets ? secret : undefined,
       onRow(row) {
         for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
         if (rows.length === maxRows)
@@ -220,6 +220,9 @@ function createConnection(
     query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
     queryText: async (sql, maxRows, _session, limit, secret) =>
       JSON.stringify(await query(sql, maxRows, limit, secret)),
+    copy: async (sql, file, _session, limit) => ({
+      rowCount: await (await getSession()).copy(sql, file, limit),
+    }),
     async close() {
       isClosed = true;
       await session.close();

@@ -10,21 +10,20 @@ export function createWarehouses(
   allow: EgressAllow,
   refused: RefusedCluster,
 ): Warehouses {
-  return {
-    duckdb: createDuckdbDriver(settings),
-    postgres: createLazyPostgres({
-      allow,
-      refused,
-      records: createSessionRecords(settings.folders.sessions),
-    }),
-  };
+  const records = createSessionRecords(settings.folders.sessions);
+  return { duckdb: createDuckdbDriver(settings), ...createServedWarehouses({ allow, refused, records }) };
 }
 
+export const createServedWarehouses = (options: PostgresOptions): Omit<Warehouses, 'duckdb'> => ({
+  postgres: createLazyDriver(async () => (await import('./postgres.ts')).createPostgresDriver(options)),
+  redshift: createLazyDriver(async () => (await import('./redshift.ts')).createRedshiftDriver(options)),
+});
+
 /** Most agents have no such warehouse, so its code is loaded at the first use. */
-export function createLazyPostgres(options: PostgresOptions): ServedDriver {
+function createLazyDriver(create: () => Promise<ServedDriver>): ServedDriver {
   let loaded: Promise<ServedDriver> | undefined;
   const load = () => {
-    loaded ??= import('./postgres.ts').then(({ createPostgresDriver }) => createPostgresDriver(options));
+    loaded ??= create();
     return loaded;
   };
   return {

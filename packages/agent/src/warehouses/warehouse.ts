@@ -100,7 +100,11 @@ export interface ServedDriver {
 export interface Warehouses {
   duckdb: WarehouseDriver;
   postgres: ServedDriver;
+  redshift: ServedDriver;
 }
+
+/** A warehouse that is reached over the network. */
+export type ServedKind = keyof Omit<Warehouses, 'duckdb'>;
 
 export interface WarehouseSettings {
   folders: Folders;

@@ -16,7 +16,7 @@ import {
   type Unreadable,
 } from '../validate/finding.ts';
 import { type CallEdge, findCallCycles } from '../validate/validate-calls.ts';
-import { findEmbeddedOnly } from './embedded-only.ts';
+import { findEmbeddedOnly, supportedWarehouses } from './embedded-only.ts';
 import {
   type Answers,
   type CallPlace,
@@ -65,9 +65,6 @@ export interface RunNames {
 
 /** Errors kept by one check. The rest is counted. */
 const errorLimit = 100;
-
-/** The types of warehouse that this version supports. */
-export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES'];
 
 export interface RunCheck {
   /** Errors of the root pipeline come first. */

@@ -1,19 +1,30 @@
-/** Components that work in the embedded warehouse only. */
+/** Components that do not work in every warehouse. */
+import { findDefinition } from '../components/registry.ts';
 import type { Finding } from '../validate/finding.ts';
 import type { PipelineOutline } from './outline.ts';
+
+/** The types of warehouse that this version supports. */
+export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES', 'REDSHIFT'];
 
 /** An error before a run that reaches them, and a warning at an upload. */
 export function findEmbeddedOnly(
   { path, embeddedOnly = [] }: PipelineOutline,
   warehouse: string | undefined,
 ): Finding[] {
-  if (warehouse !== 'POSTGRES') return [];
-  return embeddedOnly.map(({ component, type, line }) => ({
-    path,
-    line,
-    component,
-    code: 'warehouse-not-supported',
-    message: `${type} works in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`,
-    level: 'error',
-  }));
+  if (warehouse === undefined || warehouse === 'DUCKDB' || !supportedWarehouses.includes(warehouse))
+    return [];
+  return embeddedOnly.flatMap(({ component, type, line }) => {
+    const only = findDefinition(type)?.embeddedOnly ?? true;
+    const others = only === true ? [] : only;
+    if (others.includes(warehouse)) return [];
+    const where = others.length === 0 ? '' : ` and in ${others.join(' and ')}`;
+    return {
+      path,
+      line,
+      component,
+      code: 'warehouse-not-supported',
+      message: `${type} works in the embedded warehouse, DUCKDB,${where} only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`,
+      level: 'error' as const,
+    };
+  });
 }

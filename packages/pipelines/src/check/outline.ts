@@ -135,7 +135,7 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
   const first = components.find((each) => isWarehouseType(each.type));
   const warehouse = first && place(first);
   const embeddedOnly = components
-    .filter((each) => findDefinition(each.type)?.embeddedOnly === true)
+    .filter((each) => findDefinition(each.type)?.embeddedOnly !== undefined)
     .map(place);
   const testedPipelines = listTestedPipelines(pipeline).map(cutName);
   const outline = {

@@ -7,6 +7,7 @@ import type { FileSource } from '../stores/object-load.ts';
 import { isStoreAddress } from '../stores/store-address.ts';
 import {
   type ConvertedFile,
+  type FileCreation,
   type OrchestrationDefinition,
   readTableReference,
 } from './definition/component.ts';
@@ -24,7 +25,7 @@ const fileTypes = { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET', AVRO: 'AVRO', 
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  embeddedOnly: true,
+  embeddedOnly: ['POSTGRES'],
   about:
     'Loads a file from the version, from the agent’s files folder, or from an https address into a table.',
   group: 'files',
@@ -63,6 +64,8 @@ parameters:
     const format = conversion === undefined ? readFileFormat(parameters) : convertedFormat;
     const reference = readTableReference(parameters, 'targetTable');
     const table = dialect.table(reference);
+    // What reads the file.
+    const reading = dialect.copy?.between ?? dialect;
     const creations = {
       Replace: (query: string) => `CREATE OR REPLACE TABLE ${table} AS\n${query}`,
       Create: (query: string) => `CREATE TABLE ${table} AS\n${query}`,
@@ -70,6 +73,9 @@ parameters:
       Append: (query: string) => dialect.insertRows(table, query, undefined),
     };
     const create = parameters.choice('createReplace', creations, creations.Replace);
+    const words: Readonly<Record<string, FileCreation>> = {
+      ...{ Replace: 'replace', Create: 'create', 'Create if not exists': 'if-missing', Append: 'append' },
+    };
     const columns = parameters.rows('columns', 2).map((column) => ({
       name: readCellText(column, 0),
       type: dialect.type({
@@ -79,7 +85,11 @@ parameters:
       }),
     }));
     const before = dialect.makeSchema(reference);
-    if (conversion !== undefined)
+    if (conversion !== undefined) {
+      if (dialect.copy !== undefined)
+        throw new ParameterError(
+          `"fileType" ${parameters.text('fileType')} is for projects of the warehouse DUCKDB: use CSV, JSON or Parquet`,
+        );
       return {
         action: 'load-converted',
         source: readConvertedSource(parameters),
@@ -90,20 +100,25 @@ parameters:
           return { statements: [...before, statement], counted: before.length };
         },
       };
+    }
     return {
       action: 'load-file',
       source: parameters.text('source'),
-      before,
+      target: reference,
+      creation: parameters.choice('createReplace', words, 'replace'),
+      format,
+      columns,
+      before: dialect.makeSchema(reference),
       statement: (path) => create(dialect.readFile(path, format, columns)),
       checks: [
         {
-          query: (path) => dialect.readFileSize(path),
+          query: (path) => reading.readFileSize(path),
           // It would replace a table by one without columns.
           findFault: ([bytes]) =>
             bytes === '0' ? 'it is empty; it needs at least a header or a row' : undefined,
         },
-        ...(format.type === 'CSV' && format.header ? [checkHeader(format.delimiter, columns, dialect)] : []),
-        ...(format.type === 'JSON' && columns.length > 0 ? [checkMembers(columns, dialect)] : []),
+        ...(format.type === 'CSV' && format.header ? [checkHeader(format.delimiter, columns, reading)] : []),
+        ...(format.type === 'JSON' && columns.length > 0 ? [checkMembers(columns, reading)] : []),
       ],
     };
   },

@@ -8,7 +8,7 @@ import { fileFormatParameters, readFileFormat } from './file-format.ts';
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  embeddedOnly: true,
+  embeddedOnly: ['POSTGRES'],
   about: 'Writes a table or the rows of a query to a file in the agent’s files folder.',
   group: 'files',
   parameters: {
@@ -40,7 +40,8 @@ parameters:
     return {
       action: 'unload-file',
       target: parameters.text('target'),
-      statement: (path) => dialect.writeFile(rows, path, format),
+      format,
+      query: rows,
     };
   },
 };

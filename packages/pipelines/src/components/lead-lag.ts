@@ -35,10 +35,11 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const { text } = renderWindow(parameters, dialect);
-    const nulls = parameters.yes('ignoreNulls', false) ? dialect.ignoreNulls() : '';
+    const isSkipping = parameters.yes('ignoreNulls', false);
     const computed = readFunctions(parameters, 3).map((row) => {
       const [word, column, offset, name] = readFunction(row);
-      const call = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset}${nulls})`;
+      const plain = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset})`;
+      const call = isSkipping ? dialect.ignoreNulls(plain) : plain;
       return { name: name || nameFunctionColumn(word, column), sql: `${call} OVER (${text})` };
     });
     const include = parameters.yes('includeInputColumns', true);

@@ -5,7 +5,7 @@ import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad } from '../stores/object-load.ts';
 import { planStage, type Stage } from '../stores/stages.ts';
 import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import { type Action, type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   namesParameter,
   numberParameter,
@@ -24,6 +24,7 @@ import {
 } from './object-format.ts';
 import {
   readStoreAccess,
+  readStoreRole,
   refuseNamed,
   type StoreKind,
   storeKinds,
@@ -68,7 +69,7 @@ function createObjectLoad({ type, prefix, name, example }: StoreKind): Orchestra
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: true,
+    embeddedOnly: type === 's3' ? ['POSTGRES', 'REDSHIFT'] : ['POSTGRES'],
     about: `Loads objects of ${name} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
@@ -91,7 +92,7 @@ parameters:
   };
 }
 
-function planLoad(prefix: string, parameters: Parameters, dialect: Dialect) {
+function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Action {
   refuseUnsupported(parameters);
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
@@ -112,13 +113,17 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect) {
     throw new ParameterError(
       '"matchByColumnName" is for JSON, Parquet and Avro: set it to None, and name the columns of a CSV file in loadColumns',
     );
-  return {
-    action: 'load-objects',
-    source: { place, pattern },
-    reading: readObjectReading(parameters),
-    load,
-    notes: [],
-  } as const;
+  const role = readStoreRole(parameters);
+  const reading = readObjectReading(parameters);
+  const source = { place, pattern };
+  if (dialect.stores !== undefined)
+    return {
+      action: 'run-in-store',
+      store: place.store,
+      table: load.target,
+      ...dialect.stores.load({ load, source, reading, role }),
+    };
+  return { action: 'load-objects', source, reading, load, role, notes: [] };
 }
 
 function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): StorePlace | Stage {

@@ -1,11 +1,12 @@
 /** Writes the rows of a table to an object of a store. */
-import { type Parameters, readCellText } from '../expressions/parameters.ts';
-import type { Dialect } from '../sql/dialect/dialect.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
+  numberParameter,
   placeParameters,
   rowsParameter,
   textParameter,
@@ -14,6 +15,7 @@ import {
 import { csvParameters, readMomentFormat, readSeparators, requireLineEnds } from './object-format.ts';
 import {
   readStoreAccess,
+  readStoreRole,
   refuseStage,
   type StoreKind,
   stageParameter,
@@ -47,6 +49,9 @@ const unloadParameters = {
     'Whether the object is named exactly as filePrefix says. No: _0_0_0 and an extension are added.',
     'No',
   ),
+  maxFileSize: numberParameter(
+    'In a REDSHIFT project: how many bytes an object may have, from 5 MB to 6.2 GB.',
+  ),
   includeHeaders: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
 };
 
@@ -54,7 +59,7 @@ function createObjectUnload({ type, prefix, name, example }: StoreKind): Orchest
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: true,
+    embeddedOnly: type === 's3' ? ['POSTGRES', 'REDSHIFT'] : ['POSTGRES'],
     changesElsewhere: 'writes to an object store',
     about: `Writes the rows of a table to one object of ${name}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
@@ -65,7 +70,7 @@ function createObjectUnload({ type, prefix, name, example }: StoreKind): Orchest
       ...unloadParameters,
     },
     noEffect: [
-      ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId', 'maxFileSize'],
+      ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId'],
       ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema', 'storageIntegration'],
     ],
     example: `type: ${type}-unload
@@ -87,22 +92,32 @@ parameters:
       const compressions = { AUTO: fileType !== 'PARQUET', NONE: false, GZIP: true };
       const gzips = parameters.choice('compression', compressions, compressions.AUTO);
       const table = readTableReference(parameters, 'targetTable');
-      return {
-        action: 'unload-object',
-        table,
-        place: readTarget(prefix, parameters, `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`),
-        gzips,
-        isNew: !parameters.yes('overwrite', false),
-        statement: createStatement(fileType, parameters, dialect.table(table), dialect),
-      };
+      const { format, query } = createQuery(fileType, parameters, dialect.table(table), dialect);
+      const isNew = !parameters.yes('overwrite', false);
+      const role = readStoreRole(parameters);
+      const maxBytes = parameters.optionalInteger('maxFileSize');
+      const isSingle = parameters.yes('singleFile', false);
+      const ending = `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`;
+      const place = readTarget(prefix, parameters, dialect.stores === undefined ? ending : undefined);
+      if (dialect.stores !== undefined)
+        return {
+          action: 'run-in-store',
+          store: place.store,
+          table,
+          ...dialect.stores.unload({
+            ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
+          }),
+        };
+      return { action: 'unload-object', table, place, gzips, isNew, format, query, role };
     },
   };
 }
 
-function readTarget(prefix: string, parameters: Parameters, extension: string): StorePlace {
+/** @param ending of a name that is not complete; undefined: the warehouse adds one */
+function readTarget(prefix: string, parameters: Parameters, ending: string | undefined): StorePlace {
   const { store, key } = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
   const name = parameters.text('filePrefix').trim();
-  const end = parameters.yes('singleFile', false) ? '' : `_0_0_0.${extension}`;
+  const end = parameters.yes('singleFile', false) || ending === undefined ? '' : `_0_0_0.${ending}`;
   const folder = key === '' || key.endsWith('/') ? key : `${key}/`;
   const place = { store, key: `${folder}${name}${end}` };
   return readStorePlace('filePrefix', nameObject(place), {
@@ -111,13 +126,13 @@ function readTarget(prefix: string, parameters: Parameters, extension: string): 
   });
 }
 
-function createStatement(
+function createQuery(
   type: 'CSV' | 'JSON' | 'PARQUET',
   parameters: Parameters,
   table: string,
   dialect: Dialect,
-): (path: string, columns: readonly TargetColumn[]) => string {
-  if (type !== 'CSV') return (path) => dialect.writeFile(`SELECT * FROM ${table}`, path, { type });
+): { format: FileFormat; query(columns: readonly TargetColumn[]): string } {
+  if (type !== 'CSV') return { format: { type }, query: () => `SELECT * FROM ${table}` };
   requireLineEnds(parameters);
   const { delimiter, quote } = readSeparators(parameters, '"');
   const nullWord = parameters.rows('nullIf', 1).map((row) => readCellText(row, 0))[0] ?? '';
@@ -127,7 +142,7 @@ function createStatement(
     TIMESTAMP: readMomentFormat(parameters, 'timestampFormat'),
   };
   const header = parameters.yes('includeHeaders', true);
-  return (path, columns) => {
+  const query = (columns: readonly TargetColumn[]) => {
     const values = columns.map(({ name, type: columnType }) => {
       const kind = (['DATE', 'TIMESTAMP', 'TIME'] as const).find((each) => columnType.startsWith(each));
       const format = kind === undefined ? undefined : formats[kind];
@@ -135,9 +150,9 @@ function createStatement(
       if (format === undefined) return column;
       return `${dialect.user.expression(`TO_CHAR(${column}, ${dialect.literal(format)})`).sql} AS ${column}`;
     });
-    const query = `SELECT ${values.join(', ')} FROM ${table}`;
-    return dialect.writeFile(query, path, { type, header, delimiter, quote, nullWord });
+    return `SELECT ${values.length === 0 ? '*' : values.join(', ')} FROM ${table}`;
   };
+  return { format: { type, header, delimiter, quote, nullWord }, query };
 }
 
 export const s3Unload = createObjectUnload(storeKinds.s3);

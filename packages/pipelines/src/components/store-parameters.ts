@@ -42,6 +42,9 @@ export const storeParameters = {
   credentials: textParameter(
     'The name of a [secret reference](../../secrets.md) whose value is a JSON object, for S3 `{"accessKeyId": …, "secretAccessKey": …}`. For SFTP also a password or a private key.',
   ),
+  iamRoleArn: textParameter(
+    'In a REDSHIFT project: the role by which the warehouse reaches S3, such as arn:aws:iam::123456789012:role/load, or default. Empty: by the credentials.',
+  ),
   region: textParameter('The region of the bucket. Empty: the store says which.'),
   endpoint: textParameter(
     'The address of a server with the same interface, such as https://minio.example.com. Empty: the vendor’s.',
@@ -77,6 +80,20 @@ export interface StoreSide {
   readonly username?: string | undefined;
   /** The name of a secret reference. */
   readonly credentials?: string | undefined;
+}
+
+/** @throws ParameterError */
+export function readStoreRole(parameters: Parameters): string | undefined {
+  const role = parameters.optionalText('iamRoleArn')?.trim();
+  // Roles that are assumed one after the other are separated by commas.
+  if (
+    role === undefined ||
+    /^(?:default|arn:aws[\w-]{0,20}:iam::\d{12}:role\/[\w+=,.@/:-]{1,500})$/i.test(role)
+  )
+    return role;
+  throw new ParameterError(
+    `"iamRoleArn" is ${JSON.stringify(role)}: write it as arn:aws:iam::123456789012:role/load, or default`,
+  );
 }
 
 /** @throws ParameterError */

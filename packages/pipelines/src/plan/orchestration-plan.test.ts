@@ -257,7 +257,7 @@ describe('the other components of an orchestration', () => {
     );
     const unload = await plan('file-unload', { query: 'select 1;', target: 'b.json', fileType: 'json' });
     assert.ok(unload.action === 'unload-file');
-    assert.equal(unload.statement('/f/b'), "COPY (\nselect 1\n) TO '/f/b' (FORMAT json)");
+    assert.deepEqual([unload.query, unload.format], ['select 1', { type: 'JSON' }]);
     await assert.rejects(
       plan('file-unload', { target: 'b', fileType: 'JSON' }),
       /"table" and "query" are both missing/,

@@ -13,6 +13,7 @@ import {
   type TextMatch,
 } from './dialect/dialect.ts';
 import { renderMergeCheck } from './dialect/merge-check.ts';
+import { createStandardSql } from './dialect/standard-sql.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { createObjectReading, objectLimit } from './duckdb-objects.ts';
 import { shapeRows } from './duckdb-shapes.ts';
@@ -241,7 +242,7 @@ const common = {
   ignoresCase: true,
   enforcesKeys: false,
   ...shapeRows(name, quoteText),
-  ignoreNulls: () => ' IGNORE NULLS',
+  ignoreNulls: (call) => `${call.slice(0, -1)} IGNORE NULLS)`,
   matchText,
   matchSimilar: (text, pattern) =>
     `regexp_full_match(${text}, ${quoteText(translateSimilarTo(pattern))}, 's')`,
@@ -289,6 +290,12 @@ function makeSchema({ database, schema }: TableReference, rules: SqlRules): stri
 /** DuckDB with the SQL of a project. */
 export const createDuckdb = (rules: SqlRules): Dialect => ({
   ...common,
+  // The warehouse has no locks: of two transactions that make the same table one fails, even if it is dropped in between.
+  lockTable(target) {
+    const lock = this.table({ ...target, table: `headgate_load_of_${target.table.toLowerCase()}` });
+    return [...this.makeSchema(target), `CREATE TABLE ${lock} (nothing BOOLEAN)`, `DROP TABLE ${lock}`];
+  },
+  ...createStandardSql(name, (reference) => renderTable(reference, rules)),
   user: createUserSql(rules),
   aggregate(word, column, over, within) {
     const isMean = word === 'average' || word === 'avg';

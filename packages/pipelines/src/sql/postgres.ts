@@ -10,9 +10,11 @@ import {
   type TableReference,
   type TextMatch,
 } from './dialect/dialect.ts';
+import { createStandardSql } from './dialect/standard-sql.ts';
 import { createPostgresShapes } from './postgres/postgres-shapes.ts';
 import { postgresType } from './postgres/postgres-types.ts';
 import { raisedMark } from './postgres/raised-mark.ts';
+import { postgresCopy } from './postgres-copy.ts';
 import { createPlainSql } from './rewriter.ts';
 import { isDefaultName } from './tokens/names.ts';
 import { quoteNames, quoteText } from './tokens/tokens.ts';
@@ -80,6 +82,7 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
   }
 
   return {
+    ...createStandardSql(name, table),
     user: createPlainSql('postgres'),
     label: (component) =>
       `/* ${refuseNul(component)
@@ -168,6 +171,8 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
     temporaryTable: (tableName) => `pg_temp.${name(tableName)}`,
     createTemporaryTable: (target, query) => `CREATE TEMPORARY TABLE ${target} ON COMMIT DROP AS\n${query}`,
     insertRows,
+    copy: postgresCopy,
+    lockTable: (reference) => [`LOCK TABLE ${table(reference)} IN SHARE ROW EXCLUSIVE MODE`],
     fitValue: refuseFiles,
     listWiderTypes: refuseFiles,
     readFile: refuseFiles,
@@ -182,7 +187,8 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
     readObjects: refuseFiles,
     listObjectMembers: refuseFiles,
     objectValue: refuseFiles,
-    textLengths: refuseFiles,
+    textLengths: (reference) =>
+      `SELECT a.attname, a.atttypmod - 4 FROM ${relations.replace(' WHERE', ' JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE')} AND ${isIn(reference)} AND c.relname = ${literal(reference.table)} AND a.atttypid IN (1042, 1043) AND a.atttypmod > 4`,
     writeFile: refuseFiles,
   };
 }

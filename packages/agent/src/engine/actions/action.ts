@@ -16,10 +16,13 @@ import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import type { RunArtifact } from '../context/run-context.ts';
 import { waitUnlessHalted } from '../context/waiting.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
+import { copyFile } from '../files/copied-file.ts';
 import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
 import { loadConverted } from '../objects/converted-load.ts';
+import { writeRows } from '../files/written-rows.ts';
 import { loadObjects } from '../objects/object-load.ts';
 import { transferObject, unloadObject } from '../objects/object-transfer.ts';
+import { runInStore } from '../objects/run-in-store.ts';
 import { iterateFiles } from './file-search.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { runScript } from './script-action.ts';
@@ -83,10 +86,13 @@ const performers: Performers = {
   'iterate-query': iterateQuery,
   'iterate-files': iterateFiles,
   retry,
-  async 'load-file'({ source, before, statement, checks }, { run, step }) {
-    const { ports, warehouse, limit } = run.context;
+  async 'load-file'(action, { run, step }) {
+    const { source, before, statement, checks } = action;
+    const { ports, warehouse, dialect, limit } = run.context;
     await using file = await openFileToRead(ports, run.artifact.files, source, limit);
     step.nameFile(file.path, { kind: 'file', name: datasetNames.file(file.name) });
+    const { copy } = dialect;
+    if (copy !== undefined) return copyFile(action, file, copy, run.context);
     await requireLoadable(checks, file, warehouse);
     const statements = [...before, statement(file.path)];
     try {
@@ -99,13 +105,14 @@ const performers: Performers = {
   'load-endpoint': loadEndpoint,
   'load-objects': loadObjects,
   'unload-object': unloadObject,
+  'run-in-store': runInStore,
   'transfer-object': transferObject,
   'run-script': runScript,
-  async 'unload-file'({ target, statement }, { run, step }) {
+  async 'unload-file'({ target, ...written }, { run, step }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) => {
       step.nameFile(path, { kind: 'file', name: datasetNames.file(target) });
-      return warehouse.execute(statement(path));
+      return writeRows(written, path, warehouse, run.context);
     });
     return { ...success, rowCount };
   },

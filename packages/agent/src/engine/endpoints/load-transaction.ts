@@ -20,7 +20,6 @@ import {
   type LoadTable,
   listConversions,
   listLoadTargets,
-  lockTable,
   type MatchedColumn,
   matchColumns,
   readMark,
@@ -73,7 +72,7 @@ export async function fillTables(
 ): Promise<number> {
   const { execute } = transaction;
   for (const target of listLoadTargets(load, rows))
-    for (const statement of lockTable(target, dialect)) await execute(statement);
+    for (const statement of dialect.lockTable(target)) await execute(statement);
   if (mark !== undefined) await requireUnmoved(mark, load, dialect, transaction);
   const filling: Filling = { load, hasRows: rows.file !== undefined, dialect, transaction };
   const main = describeMainTable(load, rows, dialect);

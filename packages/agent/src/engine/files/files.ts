@@ -3,7 +3,7 @@
  * written to.
  */
 import { type Action, isFileAddress } from '@headgate/pipelines';
-import type { ArtifactFiles, RunPorts } from '../ports/ports.ts';
+import type { ArtifactFiles, RunPorts, Warehouse } from '../ports/ports.ts';
 import type { Session } from '../session/session.ts';
 import { FileError } from './run-files.ts';
 
@@ -51,7 +51,7 @@ export async function readFileText({ files }: Files, artifact: ArtifactFiles, pa
 export async function requireLoadable(
   checks: Extract<Action, { action: 'load-file' }>['checks'],
   { path, name }: OpenedFile,
-  warehouse: Pick<Session, 'query'>,
+  warehouse: Pick<Session, 'query'> | Pick<Warehouse, 'query'>,
 ): Promise<void> {
   for (const { query, findFault } of checks) {
     // A file that cannot be read at all is refused by the load, which says more.

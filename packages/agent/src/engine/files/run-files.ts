@@ -97,6 +97,7 @@ export function createRunFiles(getPlace: () => FilesPlace, newId: () => string =
       if (!writing.has(partial)) throw new FileError(`the file "${partial}" is not being written`);
       await appendFile(partial, text);
     },
+    isWriting: (path) => writing.has(path),
     findWriting(partial) {
       if (!writing.has(partial)) throw new FileError(`the file "${partial}" is not being written`);
       return partial;

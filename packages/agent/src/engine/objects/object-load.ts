@@ -9,7 +9,6 @@ import {
   type Dialect,
   datasetNames,
   forgetLoadedObjects,
-  lockTable,
   nameObject,
   nameStoreInLineage,
   noteLoadedObjects,
@@ -23,11 +22,12 @@ import type { StoredObject } from '../../stores/object-store.ts';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import type { RunContext } from '../context/run-context.ts';
 import { isConflict, type Transaction } from '../session/session.ts';
+import { explainCopy, type PreparedFile, prepareFile } from './copied-load.ts';
 import { describeLoad, describeNothing, type LoadOutcome, printFaults } from './load-report.ts';
 import { fetchAll, type LocatedLoad } from './object-fetch.ts';
 import { explainFailure, FailedFile, type LoadedFile } from './row-faults.ts';
 import { locate } from './stage-place.ts';
-import { columnLimit, isEmpty, readTarget } from './target-table.ts';
+import { isEmpty, listMembers, readTarget, requireNoRole } from './target-table.ts';
 import { loadTolerantly } from './tolerant-load.ts';
 
 type LoadAction = Extract<Action, { action: 'load-objects' }>;
@@ -37,9 +37,10 @@ export async function loadObjects(planned: LoadAction, context: ActionContext): 
   const { ports, warehouse, dialect, limit, asserts } = context.run.context;
   if (asserts !== undefined && load.purges)
     throw new PermanentFault('a test cannot delete objects of a store: set "purgeFiles" to No');
+  requireNoRole(planned.role);
   const columns = await readTarget(load.target, warehouse, dialect);
   // A wrong column is said before anything is fetched.
-  planFileLoad(load, columns, [], dialect);
+  planFileLoad(load, inBetween(columns, dialect), [], dialect.copy?.between ?? dialect);
   const { pattern } = planned.source;
   const source = { place: await locate(planned.source.place, warehouse), pattern };
   const action: LocatedLoad = { ...planned, source };
@@ -134,12 +135,22 @@ async function fill(
   let current: LoadedFile | undefined;
   // The step shows no folder of this machine.
   const warehouse = run.context.warehouse.watch((sql) => {
-    if (current === undefined) return step.noteStatement(sql);
+    if (current === undefined || dialect.copy !== undefined) return step.noteStatement(sql);
     return step.noteStatement(sql.replaceAll(dialect.quotePath(current.path), dialect.literal(current.name)));
   });
+  const { copy } = dialect;
+  const prepared: PreparedFile[] = [];
+  /** Returns whether the file was loaded, and not skipped. */
+  async function loadOne(file: LoadedFile, outcome: LoadOutcome, transaction: Transaction): Promise<boolean> {
+    const ready = prepared.find((each) => each.file === file);
+    if (ready !== undefined) return copyPrepared(ready, load, dialect, outcome, transaction);
+    const members = await listMembers(file.path, load, transaction, dialect);
+    const plan = planFileLoad(load, columns, members, dialect);
+    return loadTolerantly(file, plan, { load, outcome, dialect, transaction });
+  }
   const fillAll = async (transaction: Transaction) => {
     const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
-    for (const statement of lockTable(load.target, dialect)) await transaction.execute(statement);
+    for (const statement of dialect.lockTable(load.target)) await transaction.execute(statement);
     if (await isEmpty(load.target, transaction, dialect))
       await transaction.execute(forgetLoadedObjects(load.target, dialect));
     // Another run may have loaded some meanwhile.
@@ -149,9 +160,7 @@ async function fill(
       if (!remaining.has(file.object)) continue;
       current = file;
       try {
-        const members = await listMembers(file.path, load, transaction, dialect);
-        const plan = planFileLoad(load, columns, members, dialect);
-        if (await loadTolerantly(file, plan, { load, outcome, dialect, transaction })) taken.add(file.object);
+        if (await loadOne(file, outcome, transaction)) taken.add(file.object);
       } catch (error) {
         throw error instanceof PermanentFault ? error : new FailedFile(file, error);
       }
@@ -163,15 +172,48 @@ async function fill(
     return outcome;
   };
   try {
+    // Before the transaction, which would be idle meanwhile.
+    if (copy !== undefined)
+      for (const file of files) prepared.push(await prepareFile(file, load, columns, copy, run.context));
     return await repeatConflicts(() => warehouse.transact(fillAll), run.context);
   } catch (error) {
     if (!(error instanceof FailedFile)) throw error;
+    const failed = prepared.find(({ file }) => file === error.file);
+    if (failed !== undefined) throw explainCopy(failed, error.cause);
     const { warehouse: after } = run.context;
     const members = await listMembers(error.file.path, load, after, dialect).catch(() => []);
     const plan = planFileLoad(load, columns, members, dialect);
     throw await explainFailure(error, load, plan, after);
+  } finally {
+    for (const { path, file } of prepared)
+      if (path !== file.path) await run.context.ports.files.endWrite(path, false).catch(() => undefined);
   }
 }
+
+async function copyPrepared(
+  { file, path, format, columns, skippedLines, outcome: found }: PreparedFile,
+  load: LoadAction['load'],
+  dialect: Dialect,
+  outcome: LoadOutcome,
+  transaction: Transaction,
+): Promise<boolean> {
+  outcome.faults.push(...found.faults);
+  outcome.faultCount += found.faultCount;
+  for (const [key, faults] of found.skipped) outcome.skipped.set(key, faults);
+  if (found.skipped.has(file.object.key)) return false;
+  const { copy } = dialect;
+  if (copy === undefined || file.bytes === 0) return true;
+  const sql = copy.copyIn(dialect.table(load.target), columns, format);
+  const { rowCount } = await transaction.copy(sql, { path, to: 'warehouse', skippedLines });
+  outcome.rows += rowCount;
+  return true;
+}
+
+/** The columns with the types of what reads the files. */
+const inBetween = (columns: readonly TargetColumn[], { copy }: Dialect): readonly TargetColumn[] =>
+  copy === undefined
+    ? columns
+    : columns.map((column) => ({ ...column, type: copy.betweenType(column.type) }));
 
 /** Milliseconds between attempts, while another load of the same table has not ended. */
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
@@ -190,16 +232,4 @@ async function repeatConflicts<Result>(
     }
   }
   return work();
-}
-
-/** The names of the members of all objects of a file, if they matter. */
-async function listMembers(
-  path: string,
-  { format, match }: LoadAction['load'],
-  { query }: Pick<Transaction, 'query'>,
-  dialect: Dialect,
-): Promise<string[]> {
-  if (format.type === 'CSV' || match === 'position') return [];
-  const { rows } = await query(dialect.listObjectMembers(path, format), columnLimit);
-  return rows.map(([member]) => String(member));
 }

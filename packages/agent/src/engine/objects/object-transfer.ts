@@ -10,16 +10,19 @@ import {
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { nameFile } from '../files/files.ts';
 import { fetchSource } from './fetched-source.ts';
-import { readTarget } from './target-table.ts';
+import { writeRows } from '../files/written-rows.ts';
+import type { RunPorts, SentFile } from '../ports/ports.ts';
+import { readTarget, requireNoRole } from './target-table.ts';
 
 /** No file gets this name: rows are written to its partial file, which is sent. */
 const unloadedName = '.unload';
 
 export async function unloadObject(
-  { table, place, gzips, isNew, statement }: Extract<Action, { action: 'unload-object' }>,
+  { table, place, gzips, isNew, format, query, role }: Extract<Action, { action: 'unload-object' }>,
   { run, step }: ActionContext,
 ): Promise<ActionResult> {
   const { ports, limit, dialect } = run.context;
+  requireNoRole(role);
   const columns = await readTarget(table, run.context.warehouse, dialect);
   const name = nameObject(place);
   const partial = await ports.files.beginWrite(unloadedName);
@@ -33,7 +36,8 @@ export async function unloadObject(
     name: datasetNames.object(nameStoreInLineage(place.store), place.key),
   });
   try {
-    const { rowCount } = await warehouse.execute(statement(partial, columns)).catch((error: unknown) => {
+    const written = { query: query(columns), format };
+    const { rowCount } = await writeRows(written, partial, warehouse, run.context).catch((error: unknown) => {
       throw nameFile(error, { path: partial, name });
     });
     const bytes = await ports.stores.send({ source: { partial }, target: { place }, gzips, isNew }, limit);

@@ -2,13 +2,14 @@
 import {
   type Dialect,
   isDefaultName,
+  type ObjectLoad,
   PermanentFault,
   type TableReference,
   type TargetColumn,
 } from '@headgate/pipelines';
 import type { Transaction } from '../session/session.ts';
 
-export const columnLimit = 10_000;
+const columnLimit = 10_000;
 
 /** @throws PermanentFault if the table does not exist */
 export async function readTarget(
@@ -40,4 +41,22 @@ export async function isEmpty(
 ): Promise<boolean> {
   const { rows } = await query(`SELECT 1 FROM ${dialect.table(target)} LIMIT 1`, 1);
   return rows.length === 0;
+}
+
+/** The names of the members of all objects of a file, if they matter. */
+export async function listMembers(
+  path: string,
+  { format, match }: ObjectLoad,
+  { query }: Pick<Transaction, 'query'>,
+  dialect: Dialect,
+): Promise<string[]> {
+  if (format.type === 'CSV' || match === 'position') return [];
+  const { rows } = await query(dialect.listObjectMembers(path, format), columnLimit);
+  return rows.map(([member]) => String(member));
+}
+
+/** The role is that of a warehouse that reaches the store itself. @throws PermanentFault */
+export function requireNoRole(role: string | undefined): void {
+  if (role !== undefined)
+    throw new PermanentFault('"iamRoleArn" is for the warehouse REDSHIFT: clear it, and name credentials');
 }

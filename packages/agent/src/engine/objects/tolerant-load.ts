@@ -14,7 +14,7 @@ interface Loading {
   load: ObjectLoad;
   outcome: LoadOutcome;
   dialect: Dialect;
-  transaction: Transaction;
+  transaction: Pick<Transaction, 'execute' | 'query'>;
 }
 
 /** Faults of one file that are named in the run's log. */

@@ -71,6 +71,27 @@ export interface Warehouse {
     limit?: AbortSignal,
     secret?: SecretSql,
   ): Promise<{ columns: string[]; rows: unknown[][] }>;
+  /**
+   * Runs a statement with the access key of a store, where `credentialsMark` stands; absent: the warehouse reaches no
+   * stores. @returns `rowCount`
+   */
+  executeInStore?(
+    sql: string,
+    store: StoreAddress,
+    session?: number,
+    limit?: AbortSignal,
+  ): Promise<{ rowCount: number }>;
+  /** Runs a COPY between a file and a warehouse that reaches no files; absent: it reaches them. @returns `rowCount` */
+  copy?(sql: string, file: CopiedFile, session?: number, limit?: AbortSignal): Promise<{ rowCount: number }>;
+}
+
+/** A file whose bytes a statement reads or writes through the connection. */
+export interface CopiedFile {
+  /** Absolute, as the ports of files and artifacts give it. What is written to is a partial file. */
+  readonly path: string;
+  readonly to: 'warehouse' | 'file';
+  /** Lines at the beginning of the file that are not sent. */
+  readonly skippedLines?: number;
 }
 
 /** The files of an artifact, by path. */
@@ -123,6 +144,8 @@ export interface RunFiles {
   beginWrite(path: string): Promise<string>;
   /** Adds text to a file between its begin and its end. */
   append(partial: string, text: string): Promise<void>;
+  /** Whether a path is that of a file between its begin and its end. */
+  isWriting(path: string): boolean;
   /** The path of a file between its begin and its end, which is written by others. */
   findWriting(partial: string): string;
   /** Renames a complete file to its target, and removes another. */
@@ -203,7 +226,7 @@ export interface RunPorts {
   runScript: RunScript;
   /** Undefined if the use was not known when the execution started. */
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
-  files: Omit<RunFiles, 'close' | 'findWriting'>;
+  files: Omit<RunFiles, 'close' | 'findWriting' | 'isWriting'>;
   /**
    * Downloads a file into a partial file of the files folder, which `files.endWrite` removes.
    *
@@ -212,6 +235,8 @@ export interface RunPorts {
    */
   download(address: string, unpacks: boolean, limit?: AbortSignal): Promise<string>;
   stores: RunStorePort;
+  /** An embedded database of the run, which reads and writes files for a warehouse that reaches none. */
+  between: Pick<Warehouse, 'execute' | 'query'>;
   /**
    * Converts a file that is being written, or one of the files folder.
    *

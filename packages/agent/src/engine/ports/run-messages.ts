@@ -18,6 +18,7 @@ import type { FetchedFile, ListScope, StoredObject } from '../../stores/object-s
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type {
   ConvertedPartial,
+  CopiedFile,
   FileDescription,
   LogSource,
   RunOutcome,
@@ -87,6 +88,9 @@ export interface Questions {
     /** The JSON of columns and rows. */
     answer: string;
   };
+  copy: { question: { sql: string; file: CopiedFile; session?: number }; answer: { rowCount: number } };
+  'between-execute': { question: { sql: string }; answer: { rowCount: number } };
+  'between-query': { question: { sql: string; maxRows: number }; answer: string };
   /** The value of a secret reference. */
   secret: { question: { name: string }; answer: string };
   /** From now on the SQL and the files of the run go to a scratch database and its folder. */
@@ -112,6 +116,11 @@ export interface Questions {
   'store-stat': { question: { place: StorePlace }; answer: StoredObject };
   /** The answer is the number of bytes. */
   'store-send': { question: SentFile; answer: number };
+  /** Runs a statement in the warehouse, with the access key of the store where `credentialsMark` stands. */
+  'store-execute': {
+    question: { store: StoreAddress; sql: string; session?: number };
+    answer: { rowCount: number };
+  };
   /** The answer has the keys of objects that changed, and stay. */
   'store-remove': {
     question: { store: StoreAddress; objects: readonly StoredObject[] };

@@ -62,7 +62,11 @@ type Interruptible =
   | 'store-fetch'
   | 'store-remove'
   | 'store-stat'
-  | 'store-send';
+  | 'store-send'
+  | 'store-execute'
+  | 'copy'
+  | 'between-execute'
+  | 'between-query';
 
 export function createRunningRun(
   { run: number, start }: Extract<ToRun, { type: 'start' }>,
@@ -180,6 +184,14 @@ export function createRunningRun(
         const question = { sql, maxRows, ...nameSession(session), ...nameSecret(secret) };
         return JSON.parse(await askWithin(limit, 'query', question));
       },
+      executeInStore: (sql, store, session, limit) =>
+        askWithin(limit, 'store-execute', { sql, store, ...nameSession(session) }),
+      copy: (sql, file, session, limit) => askWithin(limit, 'copy', { sql, file, ...nameSession(session) }),
+    },
+    between: {
+      execute: (sql, _session, limit) => askWithin(limit, 'between-execute', { sql }),
+      query: async (sql, maxRows, _session, limit) =>
+        JSON.parse(await askWithin(limit, 'between-query', { sql, maxRows })),
     },
     sessions: sessionLimit,
     artifact: createFiles(0),

@@ -131,6 +131,7 @@ export async function createFixture(
     );
   const ports: RunPorts = {
     warehouse: other ?? createWarehouse(connection),
+    between: createWarehouse(connection),
     sessions: 1,
     artifact: {
       get paths() {

@@ -1,9 +1,9 @@
 /** The secrets of one run. Each is read once, when an expression needs it, and then masked in all output. */
 import type { Step } from '@headgate/contract';
 import { Secret } from '@headgate/contract/without-schemas';
-import type { LexicalRules, SecretSource } from '@headgate/pipelines';
+import type { LexicalRules, SecretSource, StoreAddress } from '@headgate/pipelines';
 import { Masking } from '../../secrets/masking.ts';
-import type { RunPorts, Warehouse } from '../ports/ports.ts';
+import type { CopiedFile, RunPorts, Warehouse } from '../ports/ports.ts';
 import { bindSecrets } from '../session/bound-secrets.ts';
 import { createBoundedLog } from './bounded-log.ts';
 
@@ -62,6 +62,7 @@ function createConcealingWarehouse(
   masking: Masking,
   rules: LexicalRules | undefined,
 ): Warehouse {
+  const { copy, executeInStore } = warehouse;
   const bind = (sql: string) =>
     rules === undefined ? undefined : bindSecrets(sql, rules, (text) => masking.mask(text));
   const conceal = (sql: string) => (error: unknown) => {
@@ -74,6 +75,18 @@ function createConcealingWarehouse(
     execute: (sql, session, limit) => warehouse.execute(sql, session, limit, bind(sql)).catch(conceal(sql)),
     query: (sql, maxRows, session, limit) =>
       warehouse.query(sql, maxRows, session, limit, bind(sql)).catch(conceal(sql)),
+    ...(executeInStore === undefined
+      ? {}
+      : {
+          executeInStore: (sql: string, store: StoreAddress, session?: number, limit?: AbortSignal) =>
+            executeInStore(sql, store, session, limit).catch(conceal(sql)),
+        }),
+    ...(copy === undefined
+      ? {}
+      : {
+          copy: (sql: string, file: CopiedFile, session?: number, limit?: AbortSignal) =>
+            copy(sql, file, session, limit).catch(conceal(sql)),
+        }),
   };
 }
 

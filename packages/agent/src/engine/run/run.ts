@@ -5,6 +5,7 @@ import {
   createExpressionEngine,
   createPostgres,
   createProjectVariable,
+  createRedshift,
   createScope,
   type Dialect,
   expressionBytesLimit,
@@ -70,7 +71,7 @@ export const runBounds: RunBounds = {
  *   a port other than the warehouse rejects.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
-  const isServed = request.warehouse === 'POSTGRES';
+  const isServed = request.warehouse !== 'DUCKDB';
   const secrets = createRunSecrets(ports, isServed ? createDialect(request).user.lexical : undefined);
   const outcome = await runRoot(request, secrets);
   if (outcome.message === undefined) return outcome;
@@ -123,9 +124,9 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
 }
 
 function createDialect({ warehouse, sql, defaults }: RunRequest): Dialect {
-  return warehouse === 'POSTGRES'
-    ? createPostgres({ schema: defaults?.schema ?? 'public' })
-    : createDuckdb(sql);
+  const place = { schema: defaults?.schema ?? 'public' };
+  if (warehouse === 'POSTGRES') return createPostgres(place);
+  return warehouse === 'REDSHIFT' ? createRedshift(place) : createDuckdb(sql);
 }
 
 function createContext(

@@ -2,16 +2,17 @@
  * The run's sessions with the warehouse. Single statements of branches run at the same time. Transactions run
  * alone, and all that needs temporary tables or settings of a session stays in one.
  */
-import type { PreparedStatement, StatementList } from '@headgate/pipelines';
+import type { PreparedStatement, StatementList, StoreAddress } from '@headgate/pipelines';
 import { hasName, readFirstWord } from '../../warehouses/statements/sql-words.ts';
-import type { Warehouse } from '../ports/ports.ts';
+import type { CopiedFile, Warehouse } from '../ports/ports.ts';
 import { createSessionGate } from './session-gate.ts';
 import { countName, findTarget } from './session-names.ts';
 import { createSessionState, type IterationPath } from './session-state.ts';
 import { keepStatement } from './sql-failure.ts';
 
-export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
+export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy' | 'executeInStore'> {
   execute(sql: string): Promise<{ rowCount: number }>;
+  copy(sql: string, file: CopiedFile): Promise<{ rowCount: number }>;
   query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
   /**
    * Runs a user's statements in order. Returns the `rowCount` of the last one.
@@ -37,7 +38,9 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
 export type OnStatement = (sql: string) => () => void;
 
 /** The session while a transaction is active. */
-export type Transaction = Pick<Session, 'execute' | 'query'>;
+export type Transaction = Pick<Session, 'execute' | 'query' | 'copy'> & {
+  executeInStore(sql: string, store: StoreAddress): Promise<{ rowCount: number }>;
+};
 
 /** @param sessions of the warehouse that the run may use at the same time */
 export function createSession(warehouse: Warehouse, sessions: number): Session {
@@ -69,7 +72,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
 
   function createView(view: View): Session {
     const { onStatement, label, signal, path } = view;
-    const watched: Warehouse = {
+    const watched: Required<Warehouse> = {
       async execute(sql, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
@@ -88,10 +91,30 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
         onSuccess();
         return result;
       },
+      async executeInStore(sql, store, session) {
+        signal?.throwIfAborted();
+        const onSuccess = onStatement(sql);
+        const { executeInStore } = warehouse;
+        if (executeInStore === undefined) throw new Error('the warehouse reaches no object stores');
+        const result = await keepStatement(sql, () =>
+          executeInStore(`${label}${sql}`, store, session, signal),
+        );
+        onSuccess();
+        return result;
+      },
+      async copy(sql, file, session) {
+        signal?.throwIfAborted();
+        const onSuccess = onStatement(sql);
+        const { copy } = warehouse;
+        if (copy === undefined) throw new Error('the warehouse reads and writes files itself');
+        const result = await keepStatement(sql, () => copy(`${label}${sql}`, file, session, signal));
+        onSuccess();
+        return result;
+      },
     };
     return {
       ...createStatements(warehouse, watched, createTurnTaking(signal)),
-      watch: (next, nextLabel = '') => createView({ ...view, onStatement: next, label: nextLabel }),
+      watch: (next, nextLabel = label) => createView({ ...view, onStatement: next, label: nextLabel }),
       limit: (next) => createView({ ...view, signal: next }),
       enterIteration: () => createView({ ...view, path: [...path, {}] }),
     };
@@ -150,12 +173,13 @@ function readsItsTarget(sql: string): boolean {
 /** `watched`: the same warehouse, for the statements of components. */
 function createStatements(
   warehouse: Warehouse,
-  watched: Warehouse,
+  watched: Required<Warehouse>,
   { runInTurn, runFreely }: Turns,
 ): Omit<Session, 'watch' | 'limit' | 'enterIteration'> {
   return {
     execute: (sql) => runFreely(sql, (session) => watched.execute(sql, session)),
     query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
+    copy: (sql, file) => runFreely(sql, (session) => watched.copy(sql, file, session)),
     async executeScript(statements) {
       const texts = statements.flatMap(listSql);
       // Statements of other branches stay out of its transaction, and change none of its variables.
@@ -172,18 +196,24 @@ function createStatements(
       }
       return { rowCount };
     },
-    executeAll({ statements, counted }) {
+    executeAll(list) {
+      const { statements, counted } = list;
       const [sql] = statements;
       if (statements.length === 1 && sql !== undefined)
         return runFreely(sql, (session) => watched.execute(sql, session)).then(({ rowCount }) => ({
           rowCount: counted === 0 ? rowCount : 0,
         }));
-      return runInTurn(statements, () => runTransaction(warehouse, watched, { statements, counted }));
+      return runInTurn(statements, () => runTransaction(warehouse, watched, list));
     },
     transact: (work) =>
       runInTurn([], () =>
         inTransaction(warehouse, () =>
-          work({ execute: (sql) => watched.execute(sql), query: (sql, most) => watched.query(sql, most) }),
+          work({
+            execute: (sql) => watched.execute(sql),
+            query: (sql, most) => watched.query(sql, most),
+            copy: (sql, file) => watched.copy(sql, file),
+            executeInStore: (sql, store) => watched.executeInStore(sql, store),
+          }),
         ),
       ),
   };
@@ -287,8 +317,12 @@ async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-function runTransaction(warehouse: Warehouse, watched: Warehouse, { statements, counted }: StatementList) {
-  return inTransaction(warehouse, () => runAll(watched, statements, counted));
+function runTransaction(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  { statements, counted, countedTo }: StatementList,
+) {
+  return inTransaction(warehouse, () => runAll(watched, statements, counted, countedTo));
 }
 
 async function inTransaction<T>(warehouse: Warehouse, work: () => Promise<T>): Promise<T> {
@@ -304,11 +338,16 @@ async function inTransaction<T>(warehouse: Warehouse, work: () => Promise<T>): P
   }
 }
 
-async function runAll(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function runAll(
+  warehouse: Warehouse,
+  statements: readonly string[],
+  counted: number,
+  countedTo = counted,
+) {
   let rowCount = 0;
   for (const [index, statement] of statements.entries()) {
     const result = await warehouse.execute(statement);
-    if (index === counted) rowCount = result.rowCount;
+    if (index >= counted && index <= countedTo) rowCount += result.rowCount;
   }
   return { rowCount };
 }

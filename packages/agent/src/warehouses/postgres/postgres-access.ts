@@ -53,6 +53,7 @@ export function readDefaultPlace({ name, properties }: WarehouseConnectionValues
 export async function readPostgresAccess(
   { name, properties }: WarehouseConnectionValues,
   readSecret: (name: string, key?: string) => Promise<Secret>,
+  standardPort: number,
   credential = runCredential,
 ): Promise<PostgresAccess> {
   const require = (property: string, what: string): string => {
@@ -82,7 +83,7 @@ export async function readPostgresAccess(
   return {
     name,
     host,
-    port: readPort(name, readValue(name, properties, 'port')),
+    port: readPort(name, readValue(name, properties, 'port'), standardPort),
     username,
     password,
     credential,
@@ -99,12 +100,13 @@ export const hasReadingCredential = ({ properties }: WarehouseConnectionValues):
 export async function readReadingAccess(
   connection: WarehouseConnectionValues,
   readSecret: (name: string, key?: string) => Promise<Secret>,
+  standardPort: number,
 ): Promise<PostgresAccess> {
   if (!hasReadingCredential(connection))
     throw new Error(
       `the connection "${connection.name}" has no credential for reading, and queries may not use that of the runs: create a role that can only read, and set "readUsername" and "readPassword" of the connection`,
     );
-  return readPostgresAccess(connection, readSecret, readingCredential);
+  return readPostgresAccess(connection, readSecret, standardPort, readingCredential);
 }
 
 /** Undefined if it is not set. @throws Error if it is a secret */
@@ -127,8 +129,8 @@ function readHost(name: string, host: string): string {
   );
 }
 
-function readPort(name: string, text: string | undefined): number {
-  if (text === undefined) return 5_432;
+function readPort(name: string, text: string | undefined, standard: number): number {
+  if (text === undefined) return standard;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port >= 1 && port <= 65_535) return port;
   throw new Error(`the port ${JSON.stringify(text)} of the connection "${name}" is not from 1 to 65535`);

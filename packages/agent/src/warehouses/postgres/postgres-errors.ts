@@ -8,6 +8,8 @@ interface ServerError extends Error {
   code?: string;
   detail?: string;
   hint?: string;
+  /** Where in a COPY it is. */
+  where?: string;
   position?: string;
   /** What the position is in, if it is not the statement itself. */
   sent?: string;
@@ -55,13 +57,14 @@ export const lostDuring = (name: string, isQuery: boolean) =>
 /** The message of a failed statement, with the line that it is about. */
 export function describeStatementError(failure: unknown, sql: string): Error {
   if (!(failure instanceof Error)) return new Error(String(failure));
-  const { message, code, detail, hint, position, sent = sql } = failure as ServerError;
+  const { message, code, detail, hint, where, position, sent = sql } = failure as ServerError;
   if (code === undefined) return failure;
   const raised = code === '22P02' ? readRaised(message) : undefined;
   if (raised !== undefined) return new Error(raised);
   const parts = [`${message} (${code})`];
   if (detail !== undefined) parts.push(detail);
   if (hint !== undefined) parts.push(`Hint: ${hint}`);
+  if (where?.startsWith('COPY ') === true) parts.push(where);
   const place = position === undefined ? '' : renderPlace(sent, Number(position));
   return new Error(`${parts.join('\n')}${place}`);
 }

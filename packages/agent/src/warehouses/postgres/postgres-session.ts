@@ -1,6 +1,6 @@
 /** Statements of one session with PostgreSQL. */
 import type { Client, QueryResult } from 'pg';
-import type { SecretSql } from '../../engine/ports/ports.ts';
+import type { CopiedFile, SecretSql } from '../../engine/ports/ports.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { loadClient, type OpenSession } from './postgres-connect.ts';
 import { describeStatementError, getServerCode, lostDuring, refuseMessage } from './postgres-errors.ts';
@@ -27,7 +27,7 @@ export class PostgresSession {
   readonly #client: Client;
   readonly #socket: PostgresSocket;
   readonly #name: string;
-  readonly #cancel: () => Promise<void>;
+  readonly #cancel: (isInTransaction: boolean) => Promise<void>;
   #isLost = false;
   #running: Promise<unknown> | undefined;
   #stopping: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class PostgresSession {
   constructor(
     { client, socket }: Pick<OpenSession, 'client' | 'socket'>,
     name: string,
-    cancel: () => Promise<void>,
+    cancel: (isInTransaction: boolean) => Promise<void>,
   ) {
     this.#client = client;
     this.#socket = socket;
@@ -64,9 +64,19 @@ export class PostgresSession {
     const { sql, limit, isQuery } = statement;
     limit?.throwIfAborted();
     this.#refuseEndOfNothing(sql);
+    return this.#watch(sql, isQuery, limit, () => this.#send(statement));
+  }
+
+  async #watch<Result>(
+    sql: string,
+    isQuery: boolean,
+    limit: AbortSignal | undefined,
+    send: () => Promise<Result>,
+  ): Promise<Result> {
+    limit?.throwIfAborted();
     const stop = () => this.#stop();
     limit?.addEventListener('abort', stop);
-    const running = this.#send(statement);
+    const running = send();
     this.#running = running.catch(() => undefined);
     try {
       return await running;
@@ -81,6 +91,17 @@ export class PostgresSession {
       // A late request to cancel would hit the next statement.
       await this.#stopping;
     }
+  }
+
+  /** Runs a COPY between a file and the server. @throws the same */
+  async copy(sql: string, file: CopiedFile, limit: AbortSignal | undefined): Promise<number> {
+    return this.#watch(sql, false, limit, async () => {
+      // What the server sends goes to a file.
+      this.#socket.startStatement(file.to === 'file' ? Number.POSITIVE_INFINITY : undefined);
+      const { CopyIn, CopyOut } = await import('./postgres-copy.ts');
+      if (file.to === 'file') return this.#client.query(new CopyOut(sql, file, this.#socket)).finish();
+      return this.#client.query(new CopyIn(sql, file, this.#socket)).rowCount;
+    });
   }
 
   /** PostgreSQL only warns of it. */
@@ -156,7 +177,7 @@ export class PostgresSession {
     const running = this.#running;
     // The client closes the socket of a session that runs something.
     const late = setTimeout(() => void this.#end(), cancelMilliseconds);
-    await this.#cancel().catch(() => undefined);
+    await this.#cancel(this.isInTransaction).catch(() => undefined);
     await running;
     clearTimeout(late);
   }

@@ -27,6 +27,7 @@ export class PostgresSocket extends Duplex {
   #way: Socket | TLSSocket = this.#socket;
   /** Of a message that is not yet whole. */
   #parts: Buffer[] = [];
+  #pauses = 0;
   #partsLength = 0;
   #neededLength = headerLength;
   #limit = signInLimit;
@@ -39,10 +40,10 @@ export class PostgresSocket extends Duplex {
     this.#tls = tls;
   }
 
-  /** The next statement begins, so that the server may send as much again. */
-  startStatement(): void {
-    this.#limit = statementLimit;
-    this.#bytesLeft = statementLimit;
+  /** The next statement begins, so that the server may send as much again. @param limit in bytes */
+  startStatement(limit = statementLimit): void {
+    this.#limit = limit;
+    this.#bytesLeft = limit;
     this.#controlsLeft = controlLimit;
   }
 
@@ -138,6 +139,17 @@ export class PostgresSocket extends Duplex {
     return this.#controlsLeft < 0 || this.#signInsLeft < 0
       ? new RefusedMessage('messages without end', 'form')
       : undefined;
+  }
+
+  /** While what came is written elsewhere. */
+  pauseReading(): void {
+    this.#pauses += 1;
+    this.#way.pause();
+  }
+
+  resumeReading(): void {
+    this.#pauses -= 1;
+    if (this.#pauses === 0) this.#way.resume();
   }
 
   override _read(): void {}

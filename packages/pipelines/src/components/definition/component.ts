@@ -11,7 +11,15 @@ import { ParameterError, type Parameters, readCellText } from '../../expressions
 import type { Resolved } from '../../expressions/resolve.ts';
 import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/variables.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
-import type { Dialect, PreparedStatement, StatementList, TableReference } from '../../sql/dialect/dialect.ts';
+import type {
+  Dialect,
+  FileColumn,
+  FileFormat,
+  PreparedStatement,
+  StatementList,
+  TableCreation,
+  TableReference,
+} from '../../sql/dialect/dialect.ts';
 import type { ConvertedColumn, FileConversion } from '../../stores/conversion.ts';
 import type {
   FileSource,
@@ -21,7 +29,8 @@ import type {
   ObjectTransfer,
 } from '../../stores/object-load.ts';
 import type { TargetColumn } from '../../stores/object-statements.ts';
-import type { StorePlace } from '../../stores/store-address.ts';
+import type { StoreAddress, StorePlace } from '../../stores/store-address.ts';
+import type { StoreStatement } from '../../stores/warehouse-stores.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
@@ -104,6 +113,12 @@ export type Action =
   | {
       action: 'load-file';
       source: string;
+      /** Where the rows go if the file does not reach the warehouse by itself. */
+      target: TableReference;
+      creation: FileCreation;
+      format: FileFormat;
+      /** Those that the component names. */
+      columns: readonly FileColumn[];
       before: readonly string[];
       statement(path: string): string;
       /** Before it is loaded: `query` returns a row about the file, in which `findFault` finds what is wrong. */
@@ -128,19 +143,24 @@ export type Action =
       source: ObjectSource;
       reading: ObjectReading;
       load: ObjectLoad;
+      role: string | undefined;
       notes: readonly string[];
     }
-  /** Writes the rows of a table to an object. `statement` gets the columns of the table. */
+  /** Writes the rows of a table to an object. `query` gets the columns of the table. */
   | {
       action: 'unload-object';
       table: TableReference;
       place: StorePlace;
       gzips: boolean;
       isNew: boolean;
-      statement(path: string, columns: readonly TargetColumn[]): string;
+      role: string | undefined;
+      format: FileFormat;
+      query(columns: readonly TargetColumn[]): string;
     }
+  /** A load or an unload by the warehouse itself. */
+  | ({ action: 'run-in-store'; store: StoreAddress; table: TableReference } & StoreStatement)
   | ({ action: 'transfer-object' } & ObjectTransfer)
-  | { action: 'unload-file'; target: string; statement(path: string): string }
+  | { action: 'unload-file'; target: string; format: FileFormat; query: string }
   | {
       action: 'run-script';
       language: ScriptLanguage;
@@ -158,6 +178,8 @@ export interface ConvertedFile {
   readonly columns: readonly ConvertedColumn[];
   readonly isMissing?: true;
 }
+/** What a load of a file does with a table. */
+export type FileCreation = TableCreation | 'append';
 
 /** Which files a file-iterator runs over. */
 export interface FileSearch {
@@ -219,8 +241,8 @@ interface ComponentFrame {
   readonly noEffect?: readonly string[];
   /** Other types with the same behaviour. Vendors' suffixes, such as `-v2`, need no entry. */
   readonly aliases?: readonly string[];
-  /** It works in the embedded warehouse only. */
-  readonly embeddedOnly?: true;
+  /** It works in the embedded warehouse only, or in it and in these. */
+  readonly embeddedOnly?: true | readonly string[];
   /** A component as YAML. Tests parse and validate it. */
   readonly example: string;
 }

@@ -24,16 +24,6 @@ export function writeMark(dialect: Dialect, key: string, value: string): string[
   ];
 }
 
-/**
- * Statements after which no other transaction loads into the table before this one has ended. The warehouse has no
- * locks: of two transactions that make the same table one fails, even if the table is dropped in between. Without
- * this, two loads would not see, and so not replace, the new rows of each other.
- */
-export function lockTable(target: TableReference, dialect: Dialect): string[] {
-  const lock = dialect.table({ ...target, table: `headgate_load_of_${target.table.toLowerCase()}` });
-  return [...dialect.makeSchema(target), `CREATE TABLE ${lock} (nothing BOOLEAN)`, `DROP TABLE ${lock}`];
-}
-
 const creations: Readonly<Record<LoadMode, string>> = {
   replace: 'CREATE OR REPLACE TABLE',
   'fail-if-exists': 'CREATE TABLE',

@@ -61,3 +61,9 @@ export function createPostgresLineage({ database, schema }: PostgresPlace): Line
     nameValue: (index) => `column${index + 1}`,
   };
 }
+
+/** Redshift's SQL is near enough to PostgreSQL's to be read as such. Names are in lower case, also in quotes. */
+export const createRedshiftLineage = (place: PostgresPlace): LineageDialect => ({
+  ...createPostgresLineage(place),
+  rules: lexicalRules.redshift,
+});

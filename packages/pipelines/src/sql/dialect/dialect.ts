@@ -3,6 +3,7 @@
  * input cannot become SQL by accident. SQL written by a user runs as SQL, confined by the warehouse.
  */
 import type { ExpressionValue } from '../../expressions/expressions.ts';
+import type { WarehouseStores } from '../../stores/warehouse-stores.ts';
 import type { LexicalRules } from '../tokens/tokens.ts';
 import type { CsvFormat, PlainFormat, RejectTables } from './file-reading.ts';
 
@@ -49,6 +50,8 @@ export interface StatementList {
   readonly statements: readonly string[];
   /** The index of the statement whose row count is reported. */
   readonly counted: number;
+  /** The last of several statements whose row counts are added; absent: `counted` alone. */
+  readonly countedTo?: number;
 }
 
 /** A statement that is ready for the warehouse. */
@@ -169,8 +172,52 @@ export interface CheckedMerge {
   readonly rules: readonly MatchedRule[];
 }
 
+/** Rows put aside, and how they change a table. */
+export interface RowMerge {
+  readonly table: TableReference;
+  /** The names of the table and of the rows in the conditions, as SQL. */
+  readonly target: string;
+  readonly source: string;
+  /** The table of the rows, as SQL. */
+  readonly aside: string;
+  readonly condition: string;
+  readonly rules: readonly MatchedRule[];
+  /** Names of a column of the rows and of the table. */
+  readonly updates: readonly (readonly [string, string])[];
+  readonly inserts: readonly (readonly [string, string])[];
+}
+
+/** A CSV file whose bytes go through the connection. */
+export interface CopiedCsv {
+  readonly delimiter: string;
+  readonly quote: string;
+  readonly escapeCharacter: string;
+  /** What means NULL; undefined: nothing does. */
+  readonly nullWord: string | undefined;
+  /** Whether it does so in quotes, too. */
+  readonly isNullQuoted: boolean;
+}
+
+/** COPY through the connection. An embedded database in between reads and writes what is not plain CSV. */
+export interface CopyDialect {
+  readonly between: Dialect;
+  /** The type in between of values of a type of the catalog here. */
+  betweenType(type: string): string;
+  /** The type here of a column in between. */
+  ownType(type: string): string;
+  /** A relation in between over a file of `copyOut`, without a header, with the standard separators. */
+  readCopied(path: string, columns: readonly FileColumn[]): string;
+  /** Writes rows in between to a file that `copyIn` reads by the standard separators. */
+  writeCopied(table: string, path: string): string;
+  copyIn(table: string, columns: readonly string[], format: CopiedCsv): string;
+  /** @throws SqlError for Parquet, which is written in between */
+  copyOut(query: string, format: FileFormat): string;
+}
+
 export interface Dialect {
   readonly user: UserSql;
+  /** The type of texts of any length, in a CAST. */
+  readonly text: string;
   /**
    * Whether SQL must name all columns to change some of them. Then planning asks the warehouse for the columns of
    * every source, and `columns` is known in all the parts below.
@@ -222,8 +269,8 @@ export interface Dialect {
   aggregate(word: string, column: string, over: string, within: 'rows' | 'pivot'): string | undefined;
   /** The first or last value of a group. `order`: an ORDER BY clause, or ''; `filter`: a FILTER clause, or ''. */
   firstOrLast(side: 'first' | 'last', column: string, order: string, filter: string): string;
-  /** What follows the arguments of `lead` or `lag` that pass over NULLs. */
-  ignoreNulls(): string;
+  /** A call of `lead` or `lag` that passes over NULLs. */
+  ignoreNulls(call: string): string;
   /** Whether a text has a part, is like a pattern, …; both are SQL. */
   matchText(how: TextMatch, text: string, pattern: string): string;
   /** Whether a whole text is similar to a pattern of SIMILAR TO. */
@@ -234,6 +281,16 @@ export interface Dialect {
   columnTypes(from: string, columns: readonly string[]): string;
   /** Fails the statement with a message, which is SQL. */
   raise(message: string): string;
+  /** Whether two values differ, where NULL is a value. */
+  differ(left: string, right: string): string;
+  /** A relation with the given rows. */
+  listRows(rows: readonly (readonly string[])[], columns: readonly string[]): string;
+  /** The texts of a group with a separator between them, in an order. */
+  gatherTexts(text: string, separator: string, order: string): string;
+  /** A query for the numbers of a sequence. */
+  countUp(start: number, end: number, step: number, column: string): string;
+  /** The statements of a MERGE. */
+  merge(merge: RowMerge): readonly string[];
   /** Statements that fail if rows of the source change the same row of the table. */
   checkMerge(merge: CheckedMerge): readonly string[];
   /** How CREATE TABLE begins, after the statements before it. */
@@ -288,6 +345,12 @@ export interface Dialect {
   objectValue(format: PlainFormat, members: readonly string[] | undefined): { text: string; json: string };
   /** Rows `(column, length)` of the columns of a table whose texts have a limit. */
   textLengths(reference: TableReference): string;
+  /** How rows get into files and out of them if the warehouse reaches no files; absent: by the statements above. */
+  readonly copy?: CopyDialect;
+  /** Loads and unloads of objects by the warehouse itself; absent: the agent fetches and writes them. */
+  readonly stores?: WarehouseStores;
+  /** Statements after which no other transaction loads into the table before this one has ended. */
+  lockTable(target: TableReference): readonly string[];
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;
 }

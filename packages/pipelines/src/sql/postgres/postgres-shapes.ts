@@ -20,6 +20,7 @@ function requireColumns(columns: readonly string[] | undefined): readonly string
 export function createPostgresShapes(
   name: (identifier: string) => string,
   quote: (text: string) => string,
+  text = 'VARCHAR',
 ): Shapes {
   const list = (columns: readonly string[]) => columns.map(name).join(', ');
 
@@ -28,7 +29,7 @@ export function createPostgresShapes(
     const cells = all.map((column) => {
       const added = part.added.find((each) => isSame(each.name, column));
       const own = part.columns?.find((each) => isSame(each, column));
-      if (added !== undefined) return `CAST(${added.sql} AS VARCHAR) AS ${name(column)}`;
+      if (added !== undefined) return `CAST(${added.sql} AS ${text}) AS ${name(column)}`;
       if (own !== undefined) return own === column ? name(own) : `${name(own)} AS ${name(column)}`;
       const other = parts.find((each) => each.columns?.some((input) => isSame(input, column)));
       const there = other?.columns?.find((each) => isSame(each, column)) ?? column;
@@ -62,15 +63,15 @@ export function createPostgresShapes(
       const groups = requireColumns(columns).filter(
         (each) => !isSame(each, label) && !isSame(each, aggregated),
       );
-      const cells = values.map(({ text, name: column }) => {
-        const value = `CASE WHEN CAST(${name(label)} AS VARCHAR) = ${quote(text)} THEN ${name(aggregated)} END`;
-        return `${aggregate(value)} AS ${name(column)}`;
+      const cells = values.map(({ text: value, name: column }) => {
+        const chosen = `CASE WHEN CAST(${name(label)} AS ${text}) = ${quote(value)} THEN ${name(aggregated)} END`;
+        return `${aggregate(chosen)} AS ${name(column)}`;
       });
       const end = groups.length === 0 ? 'HAVING count(*) > 0' : `GROUP BY ${list(groups)}`;
       return `SELECT ${[...groups.map(name), ...cells].join(', ')}\nFROM ${from}\n${end}`;
     },
     unpivot({ from, kept, narrowed, name: names, value }) {
-      const cells = narrowed.map((column) => `(CAST(${quote(column)} AS VARCHAR), "rows".${name(column)})`);
+      const cells = narrowed.map((column) => `(CAST(${quote(column)} AS ${text}), "rows".${name(column)})`);
       const columns = [...requireColumns(kept).map((each) => `"rows".${name(each)}`), '"narrow".*'];
       return `SELECT ${columns.join(', ')}\nFROM ${from} AS "rows"\nCROSS JOIN LATERAL (VALUES ${cells.join(', ')}) AS "narrow" (${name(names)}, ${name(value)})\nWHERE "narrow".${name(value)} IS NOT NULL`;
     },

@@ -59,13 +59,13 @@ export async function planSql(
 /** @throws ToolFault if no run writes SQL for it */
 function describePlanned(warehouse: ProjectWarehouse | undefined): PlanOrder['warehouse'] {
   if (warehouse === undefined || warehouse.kind === 'duckdb') return { kind: 'duckdb' };
-  if (warehouse.kind !== 'postgres')
+  if (warehouse.kind !== 'postgres' && warehouse.kind !== 'redshift')
     throw new ToolFault(
       `runs in the project's warehouse, ${warehouse.kind.toUpperCase()}, are refused, so that it has no SQL`,
     );
   const schema = warehouse.connection?.properties.schema;
   const value = schema !== undefined && 'value' in schema ? String(schema.value).trim() : '';
-  return { kind: 'postgres', schema: value === '' ? 'public' : value };
+  return { kind: warehouse.kind, schema: value === '' ? 'public' : value };
 }
 
 async function askWarehouse({ platform }: ToolServices, context: ToolContext, sql: string) {
