@@ -239,6 +239,7 @@ export { environmentDefaults } from './sql/environment-defaults.ts';
 export { createPostgres } from './sql/postgres.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
+export { createSnowflake } from './sql/snowflake.ts';
 export type { SqlRules } from './sql/tokens/names.ts';
 export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/tokens/names.ts';
 export {

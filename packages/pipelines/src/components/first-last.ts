@@ -41,7 +41,6 @@ parameters:
     const { parameters, dialect } = context;
     const groups = parameters.names('groupingColumns');
     const order = parameters.rows('orderingInPartitions', 1).map((row) => renderOrderTerm(row, dialect));
-    const isSkipping = parameters.yes('ignoreNulls', false);
     const rows = parameters.rows('firstLastColumns', 2);
     const taken = [...groups, ...rows.map((row) => readCellText(row, 0))];
     const isTakenTwice = (column: string) => taken.filter((each) => isSameName(each, column)).length > 1;
@@ -51,15 +50,21 @@ parameters:
       if (side !== 'first' && side !== 'last')
         throw new ParameterError(`"firstLastColumns" has "${word}" for "${column}": use First or Last`);
       const name = readCellText(row, 2) || (isTakenTwice(column) ? nameFunctionColumn(word, column) : column);
-      const sql = dialect.name(column);
-      const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
-      const filter = isSkipping ? ` FILTER (WHERE ${sql} IS NOT NULL)` : '';
-      return { name, sql: `${dialect.firstOrLast(side, sql, clause, filter)} AS ${dialect.name(name)}` };
+      return { side, column, name } as const;
     });
     if (columns.length === 0) throw new ParameterError('"firstLastColumns" is empty: add a column');
-    const keys = groups.map(dialect.name);
     return {
-      select: `SELECT ${[...keys, ...columns.map(({ sql }) => sql)].join(', ')}\nFROM ${getOnlySource(context).name}${keys.length === 0 ? '' : `\nGROUP BY ${keys.join(', ')}`}`,
+      select: dialect.firstOrLast({
+        from: getOnlySource(context).name,
+        keys: groups.map(dialect.name),
+        order,
+        columns: columns.map(({ side, column, name }) => ({
+          side,
+          column: dialect.name(column),
+          name: dialect.name(name),
+        })),
+        ignoresNulls: parameters.yes('ignoreNulls', false),
+      }),
       columns: [...groups, ...columns.map(({ name }) => name)],
     };
   },

@@ -61,7 +61,7 @@ function renderTypedLiteral(cell: Resolved | undefined, type: string, dialect: D
   if (cell === undefined || cell === null) return `CAST(NULL AS ${type})`;
   if (typeof cell === 'object')
     throw new ParameterError('a cell of "values" must be a single value, not a list or a map');
-  return cell === '' && type !== 'VARCHAR'
+  return cell === '' && !type.startsWith('VARCHAR')
     ? `CAST(NULL AS ${type})`
     : dialect.cast(dialect.literal(cell), type, false);
 }

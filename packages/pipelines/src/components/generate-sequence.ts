@@ -32,7 +32,7 @@ parameters:
     if ((end - start) / step >= rowLimit)
       throw new ParameterError(`the sequence has more than ${rowLimit} numbers: change "endValue"`);
     return {
-      select: `SELECT generate_series AS ${dialect.name(column)} FROM generate_series(${start}, ${end}, ${step})`,
+      select: dialect.numbers(dialect.name(column), { start, end, step }),
       columns: [column],
     };
   },

@@ -35,11 +35,12 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const { text } = renderWindow(parameters, dialect);
-    const nulls = parameters.yes('ignoreNulls', false) ? dialect.ignoreNulls() : '';
+    const isSkipping = parameters.yes('ignoreNulls', false);
     const computed = readFunctions(parameters, 3).map((row) => {
       const [word, column, offset, name] = readFunction(row);
-      const call = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset}${nulls})`;
-      return { name: name || nameFunctionColumn(word, column), sql: `${call} OVER (${text})` };
+      const call = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset})`;
+      const value = isSkipping ? dialect.ignoreNulls(call) : call;
+      return { name: name || nameFunctionColumn(word, column), sql: `${value} OVER (${text})` };
     });
     const include = parameters.yes('includeInputColumns', true);
     return addColumns(getOnlySource(context), computed, include, dialect);

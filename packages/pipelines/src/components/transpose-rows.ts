@@ -30,7 +30,8 @@ parameters:
     if (listed.length === 0) throw new ParameterError('"aggregations" is empty: name a column');
     const lists = listed.map((column) => {
       const name = dialect.name(column);
-      return `'[ ' || coalesce(string_agg(CAST(${name} AS VARCHAR), ', ' ORDER BY ${name} ${direction}), '') || ' ]' AS ${name}`;
+      const texts = dialect.joinTexts(`CAST(${name} AS VARCHAR)`, "', '", `${name} ${direction}`);
+      return `'[ ' || coalesce(${texts}, '') || ' ]' AS ${name}`;
     });
     const keys = groups.map(dialect.name);
     return {

@@ -13,6 +13,7 @@ import {
   type TextMatch,
 } from './dialect/dialect.ts';
 import { renderMergeCheck } from './dialect/merge-check.ts';
+import { renderSeries } from './dialect/series.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { createObjectReading } from './duckdb-objects.ts';
 import { shapeRows } from './duckdb-shapes.ts';
@@ -234,7 +235,9 @@ const common = {
   namesAllColumns: false,
   enforcesKeys: false,
   ...shapeRows(name, quoteText),
-  ignoreNulls: () => ' IGNORE NULLS',
+  ignoreNulls: (call) => `${call.slice(0, -1)} IGNORE NULLS)`,
+  numbers: renderSeries,
+  joinTexts: (text, separator, order) => `string_agg(${text}, ${separator} ORDER BY ${order})`,
   matchText,
   matchSimilar: (text, pattern) =>
     `regexp_full_match(${text}, ${quoteText(translateSimilarTo(pattern))}, 's')`,

@@ -150,6 +150,27 @@ export interface UnpivotedRows {
   readonly value: string;
 }
 
+/** The first or last values of columns in each group. All but `side` are SQL. */
+export interface GroupEnds {
+  readonly from: string;
+  /** None: all rows are one group. */
+  readonly keys: readonly string[];
+  readonly order: readonly string[];
+  readonly columns: readonly {
+    readonly side: 'first' | 'last';
+    readonly column: string;
+    readonly name: string;
+  }[];
+  readonly ignoresNulls: boolean;
+}
+
+export interface NumberRange {
+  readonly start: number;
+  readonly end: number;
+  /** Not 0. */
+  readonly step: number;
+}
+
 export type TableCreation = 'create' | 'replace' | 'if-missing';
 
 export interface MatchedRule {
@@ -217,10 +238,14 @@ export interface Dialect {
    * @param within a PIVOT may take nothing but a call of the function
    */
   aggregate(word: string, column: string, over: string, within: 'rows' | 'pivot'): string | undefined;
-  /** The first or last value of a group. `order`: an ORDER BY clause, or ''; `filter`: a FILTER clause, or ''. */
-  firstOrLast(side: 'first' | 'last', column: string, order: string, filter: string): string;
-  /** What follows the arguments of `lead` or `lag` that pass over NULLs. */
-  ignoreNulls(): string;
+  /** A query with one row of each group. */
+  firstOrLast(ends: GroupEnds): string;
+  /** A call of `lead` or `lag` that passes over NULLs. */
+  ignoreNulls(call: string): string;
+  /** A query with one column of numbers from a start to an end. */
+  numbers(column: string, range: NumberRange): string;
+  /** The texts of a group as one text, in an order. All are SQL. */
+  joinTexts(text: string, separator: string, order: string): string;
   /** Whether a text has a part, is like a pattern, …; both are SQL. */
   matchText(how: TextMatch, text: string, pattern: string): string;
   /** Whether a whole text is similar to a pattern of SIMILAR TO. */

@@ -2,6 +2,7 @@
  * The parts of PostgreSQL's SQL that change which columns or rows there are. It has no `* REPLACE`, BY NAME or PIVOT.
  */
 import { type Dialect, SqlError, type UnitedRows } from '../dialect/dialect.ts';
+import { renderGroupEnds } from '../dialect/group-ends.ts';
 
 type Shapes = Pick<
   Dialect,
@@ -20,10 +21,11 @@ function requireColumns(columns: readonly string[] | undefined): readonly string
 export function createPostgresShapes(
   name: (identifier: string) => string,
   quote: (text: string) => string,
+  lacking = (column: string, from: string) => `(SELECT ${column} FROM ${from} LIMIT 0)`,
 ): Shapes {
   const list = (columns: readonly string[]) => columns.map(name).join(', ');
 
-  /** A column that a part lacks is NULL, of the type that it has in another part. */
+  /** A column that a part lacks is NULL, of the type that it has in another part: `lacking`. */
   function renderPart(part: UnitedRows, all: readonly string[], parts: readonly UnitedRows[]): string {
     const cells = all.map((column) => {
       const added = part.added.find((each) => isSame(each.name, column));
@@ -32,7 +34,7 @@ export function createPostgresShapes(
       if (own !== undefined) return own === column ? name(own) : `${name(own)} AS ${name(column)}`;
       const other = parts.find((each) => each.columns?.some((input) => isSame(input, column)));
       const there = other?.columns?.find((each) => isSame(each, column)) ?? column;
-      return `(SELECT ${name(there)} FROM ${other?.from ?? part.from} LIMIT 0) AS ${name(column)}`;
+      return `${lacking(name(there), other?.from ?? part.from)} AS ${name(column)}`;
     });
     return cells.join(', ');
   }
@@ -75,10 +77,11 @@ export function createPostgresShapes(
       return `SELECT ${columns.join(', ')}\nFROM ${from} AS "rows"\nCROSS JOIN LATERAL (VALUES ${cells.join(', ')}) AS "narrow" (${name(names)}, ${name(value)})\nWHERE "narrow".${name(value)} IS NOT NULL`;
     },
     aggregate: renderAggregate,
-    firstOrLast(side, column, order, filter) {
-      const index = side === 'first' ? '1' : `count(*)${filter}`;
-      return `(array_agg(${column}${order})${filter})[${index}]`;
-    },
+    firstOrLast: (ends) =>
+      renderGroupEnds(ends, (side, column, order, filter) => {
+        const index = side === 'first' ? '1' : `count(*)${filter}`;
+        return `(array_agg(${column}${order})${filter})[${index}]`;
+      }),
   };
 }
 
