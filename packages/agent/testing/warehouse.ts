@@ -8,7 +8,7 @@ import { MemoryWatch } from '../src/confinement/memory-watch.ts';
 import { createFolders, type Folders } from '../src/host/folders.ts';
 import { createLog } from '../src/log.ts';
 import { createDuckdbDriver } from '../src/warehouses/duckdb.ts';
-import { createLazyPostgres } from '../src/warehouses/registry.ts';
+import { createLazyPostgres, createLazySnowflake } from '../src/warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseSettings, Warehouses } from '../src/warehouses/warehouse.ts';
 
 export const testPlace = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
@@ -50,8 +50,9 @@ export function createTestDriver(
   });
 }
 
-/** With DuckDB, and PostgreSQL at no address but public ones. */
+/** With DuckDB, and the served ones at no address but public ones. */
 export const createTestWarehouses = (duckdb: WarehouseDriver): Warehouses => ({
   duckdb,
   postgres: createLazyPostgres({ allow: parseEgressAllow([]) }),
+  snowflake: createLazySnowflake({ allow: parseEgressAllow([]) }),
 });

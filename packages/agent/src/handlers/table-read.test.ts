@@ -7,6 +7,7 @@ import { createTestPostgres } from '../../testing/postgres.ts';
 import {
   createOpenConfinement,
   createTestDriver,
+  createTestWarehouses,
   errorLog,
   makeWarehouseFolders,
   testPlace,
@@ -26,7 +27,7 @@ after(async () => {
 });
 
 const handler = createTableReadHandler({
-  warehouses: { duckdb, postgres: postgres.driver },
+  warehouses: { ...createTestWarehouses(duckdb), postgres: postgres.driver },
   secretReferences: {
     read: (_, name) => postgres.target.readSecret(name),
     readCloud: async () => assert.fail('no cloud'),

@@ -9,9 +9,11 @@ import type { Secret, SecretCoordinates, WarehouseConnectionValues } from '@head
 import { makePrivateFolder } from '../host/folders.ts';
 import { readPrivateFile, writeWithoutSync } from '../host/private-file.ts';
 import { getReason, type Log } from '../log.ts';
-import { nameSecret, type ServedDriver, type ServerSession } from './warehouse.ts';
+import { nameSecret, type ServedDriver, type ServedKind, type ServerSession } from './warehouse.ts';
 
 interface LeftSession extends ServerSession {
+  /** Absent: PostgreSQL. */
+  kind?: ServedKind;
   connection: WarehouseConnectionValues;
   /** Where the secrets of the connection are, by `nameSecret`. */
   places: Record<string, SecretCoordinates>;
@@ -34,7 +36,7 @@ export function createSessionRecords(folder: string): SessionRecords {
 }
 
 export interface LeftSessionsOptions {
-  driver: Pick<ServedDriver, 'endSession'>;
+  drivers: Readonly<Record<ServedKind, Pick<ServedDriver, 'endSession'>>>;
   readSecret(at: SecretCoordinates): Promise<Secret>;
   log: Log;
 }
@@ -56,7 +58,7 @@ export async function endLeftSessions(paths: readonly string[], options: LeftSes
     const left = await readLeft(path);
     if (left === undefined) await rm(path, { force: true }).catch(() => undefined);
     else {
-      const key = JSON.stringify(left.connection);
+      const key = JSON.stringify([left.kind, left.connection]);
       byServer.set(key, [...(byServer.get(key) ?? []), { path, left }]);
     }
   }
@@ -70,9 +72,9 @@ export async function endLeftSessions(paths: readonly string[], options: LeftSes
 async function endOne(
   path: string,
   left: LeftSession,
-  { driver, readSecret, log }: LeftSessionsOptions,
+  { drivers, readSecret, log }: LeftSessionsOptions,
 ): Promise<void> {
-  const { connection, places, ...session } = left;
+  const { kind = 'postgres', connection, places, ...session } = left;
   try {
     const target = {
       connection,
@@ -84,7 +86,7 @@ async function endOne(
         return readSecret(at);
       },
     };
-    if (await driver.endSession(target, session))
+    if (await drivers[kind].endSession(target, session))
       log.info('ended a session that a killed agent had left in a warehouse', {
         connection: connection.name,
         session: session.tag,

@@ -3,28 +3,37 @@ import { createDuckdbDriver } from './duckdb.ts';
 import { createSessionRecords } from './left-sessions.ts';
 import type { RefusedCluster } from './postgres/postgres-access.ts';
 import type { PostgresOptions } from './postgres.ts';
+import type { SnowflakeOptions } from './snowflake.ts';
 import type { ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
 
 export function createWarehouses(
   settings: WarehouseSettings,
   allow: EgressAllow,
-  refused: RefusedCluster,
+  refused: RefusedCluster & { serverUrl?: string },
 ): Warehouses {
+  const records = createSessionRecords(settings.folders.sessions);
   return {
     duckdb: createDuckdbDriver(settings),
-    postgres: createLazyPostgres({
+    postgres: createLazyPostgres({ allow, refused, records }),
+    snowflake: createLazySnowflake({
       allow,
-      refused,
-      records: createSessionRecords(settings.folders.sessions),
+      records,
+      ...(refused.serverUrl === undefined ? {} : { serverUrl: refused.serverUrl }),
     }),
   };
 }
 
 /** Most agents have no such warehouse, so its code is loaded at the first use. */
-export function createLazyPostgres(options: PostgresOptions): ServedDriver {
+export const createLazyPostgres = (options: PostgresOptions): ServedDriver =>
+  createLazyDriver(async () => (await import('./postgres.ts')).createPostgresDriver(options));
+
+export const createLazySnowflake = (options: SnowflakeOptions): ServedDriver =>
+  createLazyDriver(async () => (await import('./snowflake.ts')).createSnowflakeDriver(options));
+
+function createLazyDriver(create: () => Promise<ServedDriver>): ServedDriver {
   let loaded: Promise<ServedDriver> | undefined;
   const load = () => {
-    loaded ??= import('./postgres.ts').then(({ createPostgresDriver }) => createPostgresDriver(options));
+    loaded ??= create();
     return loaded;
   };
   return {

@@ -82,7 +82,7 @@ export const nameSecret = (name: string, key?: string) => JSON.stringify([name, 
 /** How a server names one of its sessions. */
 export interface ServerSession {
   tag: string;
-  processId: number;
+  processId: number | string;
   startedAt: string;
 }
 
@@ -97,9 +97,11 @@ export interface ServedDriver {
   endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;
 }
 
-export interface Warehouses {
+/** Warehouses that are reached over the network. */
+export type ServedKind = 'postgres' | 'snowflake';
+
+export interface Warehouses extends Record<ServedKind, ServedDriver> {
   duckdb: WarehouseDriver;
-  postgres: ServedDriver;
 }
 
 export interface WarehouseSettings {

@@ -1,5 +1,11 @@
 /** The parts of Snowflake's SQL that change which columns or rows there are. All columns are named. */
-import { type Dialect, type GroupEnds, type NumberRange, SqlError, type UnpivotedRows } from '../dialect/dialect.ts';
+import {
+  type Dialect,
+  type GroupEnds,
+  type NumberRange,
+  SqlError,
+  type UnpivotedRows,
+} from '../dialect/dialect.ts';
 import { createPostgresShapes } from '../postgres/postgres-shapes.ts';
 
 type Shapes = Pick<
@@ -23,7 +29,9 @@ export function createSnowflakeShapes(
   function unpivot({ from, kept, narrowed, name: names, value }: UnpivotedRows): string {
     if (kept === undefined)
       throw new SqlError('the columns of a source are not known: name them in its component');
-    const labels = narrowed.map((column, index) => `SELECT ${quote(column)}${index === 0 ? ' AS "label"' : ''}`);
+    const labels = narrowed.map(
+      (column, index) => `SELECT ${quote(column)}${index === 0 ? ' AS "label"' : ''}`,
+    );
     const cases = narrowed.map((column) => `WHEN ${quote(column)} THEN "rows".${name(column)}`);
     const columns = [
       ...kept.map((each) => `"rows".${name(each)}`),

@@ -59,9 +59,7 @@ export function snowflakeType({ type, size, precision }: ColumnType): string {
     const known = [...decimals, ...texts, ...characters, ...types.keys()].join(', ');
     throw new SqlError(`"${type}" is not a type: use one of ${known}`);
   }
-  const fraction = found.startsWith('TIME')
-    ? readNumber(size, 'size of a time', 0, mostFraction)
-    : undefined;
+  const fraction = found.startsWith('TIME') ? readNumber(size, 'size of a time', 0, mostFraction) : undefined;
   return fraction === undefined ? found : `${found}(${fraction})`;
 }
 
