@@ -212,7 +212,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       role,
       token: randomBytes(40).toString('base64'),
       masterToken: randomBytes(40).toString('base64'),
-      statements: new FakeStatements(connection, place.schemaName ?? undefined),
+      statements: new FakeStatements(connection),
       tag: String(parameters.QUERY_TAG ?? ''),
       interrupt: () => connection.interrupt(),
       history: [],
