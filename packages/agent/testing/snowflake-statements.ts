@@ -93,6 +93,8 @@ export class FakeStatements {
     // DuckDB's name of a type is what the fake tells of Snowflake's.
     const readable = sql
       .replaceAll(/\bsystem\$typeof\(/gi, 'typeof(')
+      // Temporary tables are in no schema there.
+      .replaceAll(/"\w+"\.("headgate_\w+")/gi, '$1')
       // DuckDB keeps no offset.
       .replaceAll(/\btimestamp with time zone\b/gi, 'timestamp_ltz');
     try {
