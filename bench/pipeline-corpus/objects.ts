@@ -102,6 +102,9 @@ export function createStores(
         bounds: { fileBytes: 1_024 ** 3 },
         time: { ...realTime, date: () => new Date() },
       }),
+    convert: async () => {
+      throw new Error('the supplied objects are of no format that is converted');
+    },
   };
 
   function createStore(store: StoreAddress): ObjectStore {

@@ -73,7 +73,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     concurrency: config.concurrency + config.shortConcurrency,
     log,
   };
-  const refusedCluster: RefusedCluster = {};
+  const refusedCluster: RefusedCluster & { serverUrl: string } = { serverUrl: config.serverUrl };
   const warehouses = createWarehouses(settings, config.egressAllow, refusedCluster);
   const watch = watchLoop(log);
   const lineage = createLineage();

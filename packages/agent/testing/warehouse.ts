@@ -50,7 +50,7 @@ export function createTestDriver(
   });
 }
 
-/** With DuckDB, and PostgreSQL at no address but public ones. */
+/** With DuckDB, and the served ones at no address but public ones. */
 export const createTestWarehouses = (duckdb: WarehouseDriver): Warehouses => ({
   duckdb,
   ...createServedWarehouses({ allow: parseEgressAllow([]) }),

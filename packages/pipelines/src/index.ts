@@ -244,6 +244,7 @@ export { createPostgres } from './sql/postgres.ts';
 export { createRedshift } from './sql/redshift.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
+export { createSnowflake } from './sql/snowflake.ts';
 export type { SqlRules } from './sql/tokens/names.ts';
 export {
   decodeNames,

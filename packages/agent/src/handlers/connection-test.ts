@@ -3,6 +3,7 @@ import type { ConnectionTestResult, WorkOf } from '@headgate/contract';
 import { getReason } from '../log.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { waitUnlessAborted } from '../unless-aborted.ts';
+import type { ServedKind } from '../warehouses/warehouse.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import type { WarehouseQueryDependencies } from './warehouse-query.ts';
@@ -10,9 +11,10 @@ import type { WarehouseQueryDependencies } from './warehouse-query.ts';
 const messageLimit = 5_000;
 
 /** By the provider of the connection. */
-const drivers: Readonly<Record<string, 'postgres' | 'redshift'>> = {
+const drivers: Readonly<Record<string, ServedKind>> = {
   POSTGRES: 'postgres',
   REDSHIFT: 'redshift',
+  SNOWFLAKE: 'snowflake',
 };
 
 export function createConnectionTestHandler(

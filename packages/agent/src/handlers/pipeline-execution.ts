@@ -82,7 +82,7 @@ async function run(
         warehouse:
           opened.defaults === undefined
             ? { kind: 'duckdb' }
-            : { kind: kind === 'redshift' ? kind : 'postgres', ...opened.defaults },
+            : { kind: kind === 'redshift' || kind === 'snowflake' ? kind : 'postgres', ...opened.defaults },
         filesFolder,
       },
       (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),

@@ -9,6 +9,7 @@ import { readingContext, readingServices } from '../../testing/reading-work.ts';
 import {
   createOpenConfinement,
   createTestDriver,
+  createTestWarehouses,
   makeWarehouseFolders,
   testPlace,
 } from '../../testing/warehouse.ts';
@@ -28,7 +29,7 @@ after(async () => {
 });
 
 const handler = createTableReadHandler({
-  warehouses: { duckdb, postgres: postgres.driver, redshift: redshift.driver },
+  warehouses: { ...createTestWarehouses(duckdb), postgres: postgres.driver, redshift: redshift.driver },
   ...readingServices(postgres.target.readSecret),
 });
 

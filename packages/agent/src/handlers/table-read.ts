@@ -4,6 +4,7 @@ import { cleanText } from '../session/clean-text.ts';
 import { duckdbCatalog } from '../warehouses/catalog/duckdb-catalog.ts';
 import { createPostgresCatalog } from '../warehouses/catalog/postgres-catalog.ts';
 import { createRedshiftCatalog } from '../warehouses/catalog/redshift-catalog.ts';
+import { createSnowflakeCatalog } from '../warehouses/catalog/snowflake-catalog.ts';
 import type { TableCatalog } from '../warehouses/catalog/table-catalog.ts';
 import { readTables } from '../warehouses/table-reads.ts';
 import type { Handler } from './handler.ts';
@@ -12,14 +13,15 @@ import { readWarehouse, type WarehouseQueryDependencies } from './warehouse-quer
 export function createTableReadHandler(dependencies: WarehouseQueryDependencies): Handler<'table-read'> {
   return (work, context) =>
     readWarehouse(work, context, dependencies, async ({ defaults, read }) => {
-      const catalog = chooseCatalog(work.payload.warehouse.kind, defaults?.schema ?? 'public');
+      const catalog = chooseCatalog(work.payload.warehouse.kind, defaults?.schema);
       return { status: 'SUCCESS', tableRead: cleanTexts(await readTables(work.payload, catalog, read)) };
     });
 }
 
-function chooseCatalog(kind: ProjectWarehouse['kind'], schema: string): TableCatalog {
-  if (kind === 'postgres') return createPostgresCatalog(schema);
-  return kind === 'redshift' ? createRedshiftCatalog(schema) : duckdbCatalog;
+function chooseCatalog(kind: ProjectWarehouse['kind'], schema: string | undefined): TableCatalog {
+  if (kind === 'snowflake') return createSnowflakeCatalog(schema ?? 'PUBLIC');
+  if (kind === 'redshift') return createRedshiftCatalog(schema ?? 'public');
+  return kind === 'postgres' ? createPostgresCatalog(schema ?? 'public') : duckdbCatalog;
 }
 
 /** Without characters that the server cannot store. */

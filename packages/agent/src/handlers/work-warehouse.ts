@@ -2,6 +2,7 @@
 import type { ProjectWarehouse, Secret, SecretCoordinates } from '@headgate/contract';
 import type { EnvironmentPlace } from '../host/folders.ts';
 import { readDefaultPlace } from '../warehouses/postgres/postgres-access.ts';
+import { readSnowflakePlace } from '../warehouses/snowflake/snowflake-access.ts';
 import {
   nameSecret,
   type ReadingConnection,
@@ -28,6 +29,12 @@ export interface WarehouseWork {
   readSecret: ReadWarehouseSecret;
 }
 
+const placeReaders = {
+  postgres: readDefaultPlace,
+  redshift: readDefaultPlace,
+  snowflake: readSnowflakePlace,
+};
+
 export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): WorkWarehouse {
   const { warehouse, place, id } = work;
   const { kind, connection } = warehouse;
@@ -36,7 +43,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
       connect: () => warehouses.duckdb.connect(place),
       connectReading: () => warehouses.duckdb.connectReading(place),
     };
-  if (kind !== 'postgres' && kind !== 'redshift')
+  if (kind !== 'postgres' && kind !== 'redshift' && kind !== 'snowflake')
     return refuse(
       `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
     );
@@ -44,7 +51,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
   try {
     const target = { connection, tag: `hg:${id}`, ...createSecretCache(work) };
     return {
-      defaults: readDefaultPlace(connection),
+      defaults: placeReaders[kind](connection),
       connect: () => warehouses[kind].connect(target),
       connectReading: () => warehouses[kind].connectReading({ ...target, tag: `hg:read:${id}` }),
     };

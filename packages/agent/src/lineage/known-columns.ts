@@ -109,9 +109,23 @@ WHERE table_catalog = current_database() AND (${places
       .join(' OR ')})
 ORDER BY 1, 2, ordinal_position`,
   },
+  get snowflake() {
+    return snowflakeCatalog;
+  },
+};
+
+const snowflakeCatalog: Catalog = {
+  placeOf(path) {
+    const [table = '', schema = 'PUBLIC'] = path.toReversed();
+    return [schema, table];
+  },
+  select: (places) => `SELECT table_schema, table_name, column_name, data_type FROM INFORMATION_SCHEMA.COLUMNS
+WHERE (table_schema, table_name) IN (${list(places, quoteSnowflake)})
+ORDER BY table_schema, table_name, ordinal_position`,
 };
 
 /** It means the same whatever `standard_conforming_strings` is. */
+const quoteSnowflake = (text: string) => quote(text.replaceAll('\\', '\\\\'));
 const quotePostgres = (text: string) => `E${quote(text.replaceAll('\\', '\\\\'))}`;
 
 const quoteRedshift = (text: string) => quote(text.replaceAll('\\', '\\\\'));

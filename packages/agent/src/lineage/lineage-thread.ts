@@ -6,25 +6,40 @@ import {
   createPostgresLineage,
   createRedshiftLineage,
   createRunTables,
+  createSnowflakeLineage,
   datasetNames,
   duckdbLineage,
+  type LineageDialect,
   loadSqlParser,
   type RunTables,
 } from '@headgate/pipelines/lineage';
 import { getReason } from '../log.ts';
-import type { AnalysisAnswer, AnalysisRequest, FromThread, ToThread } from './lineage-messages.ts';
+import type {
+  AnalysisAnswer,
+  AnalysisRequest,
+  FromThread,
+  LineageWarehouse,
+  ToThread,
+} from './lineage-messages.ts';
 import { describeLineage } from './step-lineage.ts';
 
 /** Runs whose temporary tables are remembered. */
 const runsLimit = 1_000;
 
-const parsers = { duckdb: await loadSqlParser('duckdb'), postgres: await loadSqlParser('postgres') };
+const parsePostgres = await loadSqlParser('postgres');
+const parsers = {
+  duckdb: await loadSqlParser('duckdb'),
+  postgres: parsePostgres,
+  redshift: parsePostgres,
+  snowflake: await loadSqlParser('snowflake'),
+};
 /** What a run has made in its sessions, if it has made something. */
 const runs = new Map<number, RunTables>();
 
-function chooseDialect(warehouse: AnalysisRequest['warehouse']) {
-  if (warehouse.kind === 'duckdb') return duckdbLineage;
-  return warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : createRedshiftLineage(warehouse);
+function chooseDialect(warehouse: LineageWarehouse): LineageDialect {
+  if (warehouse.kind === 'snowflake') return createSnowflakeLineage(warehouse);
+  if (warehouse.kind === 'redshift') return createRedshiftLineage(warehouse);
+  return warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : duckdbLineage;
 }
 
 function analyze({ warehouse, run, ran, filesFolder, tables }: AnalysisRequest): AnalysisAnswer {
@@ -33,7 +48,7 @@ function analyze({ warehouse, run, ran, filesFolder, tables }: AnalysisRequest):
   const session = createRunTables(before);
   const analysis = analyzeStep(ran.statements, {
     dialect: chooseDialect(warehouse),
-    parse: warehouse.kind === 'duckdb' ? parsers.duckdb : parsers.postgres,
+    parse: parsers[warehouse.kind],
     run: session,
     findFields: (name) => (Object.hasOwn(tables, name) ? tables[name] : undefined),
     nameFile: (path) => ran.files[path] ?? { kind: 'file', name: nameFile(path, filesFolder) },

@@ -44,7 +44,7 @@ async function leaveSession(): Promise<void> {
 
 const endAll = async () =>
   endLeftSessions(await listLeftSessions(folder), {
-    drivers: { postgres: driver, redshift: driver },
+    drivers: { postgres: driver, redshift: driver, snowflake: driver },
     readSecret: async ({ secretName }) => {
       assert.equal(secretName, 'shop/warehouse');
       return password;

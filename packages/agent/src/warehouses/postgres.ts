@@ -4,7 +4,6 @@
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
 import type { Client } from 'pg';
-import type { SecretSql } from '../engine/ports/ports.ts';
 import type { SessionRecords } from './left-sessions.ts';
 import {
   hasReadingCredential,
@@ -18,11 +17,9 @@ import { postgresServer } from './postgres/postgres-server.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
 import type { ServerKind } from './postgres/server-kind.ts';
 import { createReadingConnection } from './postgres-reading.ts';
+import { createServedConnection } from './served/served-connection.ts';
 import { leavesState } from './session-state.ts';
-import type { ReadRows, ServedDriver, ServedTarget, WarehouseConnection } from './warehouse.ts';
-
-/** Bytes of text that one query may return. */
-const resultLimit = 64 * 1024 * 1024;
+import type { ServedDriver, ServedTarget } from './warehouse.ts';
 
 /** How long the server may take to pass on that a statement is cancelled. */
 const cancelMilliseconds = 5_000;
@@ -101,7 +98,12 @@ export function createPostgresDriver(
     async connect(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret, kind.port);
       const first = await openRecorded(access, target);
-      return createConnection(first, target, kind, () => openRecorded(access, target));
+      return createServedConnection(first, {
+        name: access.name,
+        bindsSecrets: kind.bindsSecrets,
+        leavesState,
+        reopen: () => openRecorded(access, target),
+      });
     },
     async connectReading(target) {
       return createReadingConnection(await openReading(target, target.tag), kind);
@@ -148,84 +150,4 @@ async function requireSchema(
   throw new Error(
     `the schema "${schema}" ${fault} in the database "${database}": create it, grant USAGE on it, or correct "schema" of the connection "${name}"`,
   );
-}
-
-/** A lost session is replaced by the next statement, unless something of it is missing then. */
-function createConnection(
-  first: PostgresSession,
-  { connection: { name } }: ServedTarget,
-  { bindsSecrets }: ServerKind,
-  reopen: () => Promise<PostgresSession>,
-): WarehouseConnection {
-  let session = first;
-  let hasState = false;
-  let isClosed = false;
-
-  async function getSession(): Promise<PostgresSession> {
-    if (isClosed) throw new Error('this connection to the warehouse is closed');
-    if (!session.isLost) return session;
-    if (session.isInTransaction)
-      throw new Error(
-        `the connection "${name}" was lost in a transaction, which is rolled back: start the run again`,
-      );
-    if (hasState)
-      throw new Error(
-        `the connection "${name}" was lost, and with it the temporary tables and settings of this run: start the run again`,
-      );
-    await session.close();
-    session = await reopen();
-    return session;
-  }
-
-  async function execute(
-    sql: string,
-    limit?: AbortSignal,
-    secret?: SecretSql,
-  ): Promise<{ rowCount: number }> {
-    const open = await getSession();
-    const bound = bindsSecrets ? secret : undefined;
-    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret: bound, onRow: () => true });
-    hasState ||= leavesState(sql);
-    return { rowCount };
-  }
-
-  async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
-    const open = await getSession();
-    const rows: ReadRows['rows'] = [];
-    let size = 0;
-    let fault: Error | undefined;
-    const { columns } = await open.run({
-      sql,
-      isQuery: true,
-      limit,
-      secret: bindsSecrets ? secret : undefined,
-      onRow(row) {
-        for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
-        if (rows.length === maxRows)
-          fault = new Error(`the query returns more than ${maxRows} rows: add a filter or a LIMIT`);
-        else if (size > resultLimit)
-          fault = new Error(
-            `the query returns more than ${resultLimit} bytes: select fewer columns, or add a filter or a LIMIT`,
-          );
-        else rows.push(row);
-        return fault === undefined;
-      },
-    });
-    if (fault !== undefined) throw fault;
-    return { columns, rows };
-  }
-
-  return {
-    execute: (sql, _session, limit, secret) => execute(sql, limit, secret),
-    query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
-    queryText: async (sql, maxRows, _session, limit, secret) =>
-      JSON.stringify(await query(sql, maxRows, limit, secret)),
-    copy: async (sql, file, _session, limit) => ({
-      rowCount: await (await getSession()).copy(sql, file, limit),
-    }),
-    async close() {
-      isClosed = true;
-      await session.close();
-    },
-  };
 }

@@ -3,20 +3,32 @@ import { createDuckdbDriver } from './duckdb.ts';
 import { createSessionRecords } from './left-sessions.ts';
 import type { RefusedCluster } from './postgres/postgres-access.ts';
 import type { PostgresOptions } from './postgres.ts';
-import type { ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
+import type { SnowflakeOptions } from './snowflake.ts';
+import type { ServedDriver, ServedKind, WarehouseSettings, Warehouses } from './warehouse.ts';
 
 export function createWarehouses(
   settings: WarehouseSettings,
   allow: EgressAllow,
-  refused: RefusedCluster,
+  refused: RefusedCluster & { serverUrl?: string },
 ): Warehouses {
   const records = createSessionRecords(settings.folders.sessions);
-  return { duckdb: createDuckdbDriver(settings), ...createServedWarehouses({ allow, refused, records }) };
+  return {
+    duckdb: createDuckdbDriver(settings),
+    ...createServedWarehouses({
+      allow,
+      refused,
+      records,
+      ...(refused.serverUrl === undefined ? {} : { serverUrl: refused.serverUrl }),
+    }),
+  };
 }
 
-export const createServedWarehouses = (options: PostgresOptions): Omit<Warehouses, 'duckdb'> => ({
+export const createServedWarehouses = (
+  options: PostgresOptions & SnowflakeOptions,
+): Record<ServedKind, ServedDriver> => ({
   postgres: createLazyDriver(async () => (await import('./postgres.ts')).createPostgresDriver(options)),
   redshift: createLazyDriver(async () => (await import('./redshift.ts')).createRedshiftDriver(options)),
+  snowflake: createLazyDriver(async () => (await import('./snowflake.ts')).createSnowflakeDriver(options)),
 });
 
 /** Most agents have no such warehouse, so its code is loaded at the first use. */

@@ -82,7 +82,7 @@ export const nameSecret = (name: string, key?: string) => JSON.stringify([name, 
 /** How a server names one of its sessions. */
 export interface ServerSession {
   tag: string;
-  processId: number;
+  processId: number | string;
   startedAt: string;
 }
 
@@ -97,14 +97,12 @@ export interface ServedDriver {
   endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;
 }
 
-export interface Warehouses {
-  duckdb: WarehouseDriver;
-  postgres: ServedDriver;
-  redshift: ServedDriver;
-}
+/** Warehouses that are reached over the network. */
+export type ServedKind = 'postgres' | 'redshift' | 'snowflake';
 
-/** A warehouse that is reached over the network. */
-export type ServedKind = keyof Omit<Warehouses, 'duckdb'>;
+export interface Warehouses extends Record<ServedKind, ServedDriver> {
+  duckdb: WarehouseDriver;
+}
 
 export interface WarehouseSettings {
   folders: Folders;

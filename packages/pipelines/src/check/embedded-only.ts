@@ -4,7 +4,7 @@ import type { Finding } from '../validate/finding.ts';
 import type { PipelineOutline } from './outline.ts';
 
 /** The types of warehouse that this version supports. */
-export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES', 'REDSHIFT'];
+export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES', 'REDSHIFT', 'SNOWFLAKE'];
 
 /** An error before a run that reaches them, and a warning at an upload. */
 export function findEmbeddedOnly(

@@ -1,5 +1,6 @@
 /** One row of each group, with its first or last values. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Dialect, GroupEnds } from '../sql/dialect/dialect.ts';
 import { nameFunctionColumn } from './aggregate-functions.ts';
 import {
   getOnlySource,
@@ -41,7 +42,6 @@ parameters:
     const { parameters, dialect } = context;
     const groups = parameters.names('groupingColumns');
     const order = parameters.rows('orderingInPartitions', 1).map((row) => renderOrderTerm(row, dialect));
-    const isSkipping = parameters.yes('ignoreNulls', false);
     const rows = parameters.rows('firstLastColumns', 2);
     const taken = [...groups, ...rows.map((row) => readCellText(row, 0))];
     const isTakenTwice = (column: string) => taken.filter((each) => isSameName(each, column)).length > 1;
@@ -51,16 +51,29 @@ parameters:
       if (side !== 'first' && side !== 'last')
         throw new ParameterError(`"firstLastColumns" has "${word}" for "${column}": use First or Last`);
       const name = readCellText(row, 2) || (isTakenTwice(column) ? nameFunctionColumn(word, column) : column);
-      const sql = dialect.name(column);
-      const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
-      const filter = isSkipping ? ` FILTER (WHERE ${sql} IS NOT NULL)` : '';
-      return { name, sql: `${dialect.firstOrLast(side, sql, clause, filter)} AS ${dialect.name(name)}` };
+      return { name, end: { side, column: dialect.name(column), name: dialect.name(name) } as const };
     });
     if (columns.length === 0) throw new ParameterError('"firstLastColumns" is empty: add a column');
-    const keys = groups.map(dialect.name);
+    const ends = {
+      from: getOnlySource(context).name,
+      keys: groups.map(dialect.name),
+      order,
+      columns: columns.map(({ end }) => end),
+      ignoresNulls: parameters.yes('ignoreNulls', false),
+    };
     return {
-      select: `SELECT ${[...keys, ...columns.map(({ sql }) => sql)].join(', ')}\nFROM ${getOnlySource(context).name}${keys.length === 0 ? '' : `\nGROUP BY ${keys.join(', ')}`}`,
+      select: dialect.groupEnds?.(ends) ?? groupByKeys(ends, dialect),
       columns: [...groups, ...columns.map(({ name }) => name)],
     };
   },
 };
+
+function groupByKeys({ from, keys, order, columns, ignoresNulls }: GroupEnds, dialect: Dialect): string {
+  const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
+  const values = columns.map(({ side, column, name }) => {
+    const filter = ignoresNulls ? ` FILTER (WHERE ${column} IS NOT NULL)` : '';
+    return `${dialect.firstOrLast(side, column, clause, filter)} AS ${name}`;
+  });
+  const groups = keys.length === 0 ? '' : `\nGROUP BY ${keys.join(', ')}`;
+  return `SELECT ${[...keys, ...values].join(', ')}\nFROM ${from}${groups}`;
+}

@@ -116,13 +116,18 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
   const role = readStoreRole(parameters);
   const reading = readObjectReading(parameters);
   const source = { place, pattern };
-  if (dialect.stores !== undefined)
+  if (dialect.stores !== undefined) {
+    if (!('store' in place))
+      throw new ParameterError(
+        `"stage" is ${place.name}: this warehouse has no stages; give the address of the objects`,
+      );
     return {
       action: 'run-in-store',
       store: place.store,
       table: load.target,
-      ...dialect.stores.load({ load, source, reading, role }),
+      ...dialect.stores.load({ load, source: { place, pattern }, reading, role }),
     };
+  }
   return { action: 'load-objects', source, reading, load, role, notes: [] };
 }
 

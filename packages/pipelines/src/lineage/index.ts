@@ -5,6 +5,7 @@ export { datasetNames } from './naming/dataset-name.ts';
 export {
   createPostgresLineage,
   createRedshiftLineage,
+  createSnowflakeLineage,
   duckdbLineage,
   type LineageDialect,
   type PostgresPlace,

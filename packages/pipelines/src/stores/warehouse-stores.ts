@@ -10,7 +10,8 @@ export interface StoreRole {
 
 export interface WarehouseLoad extends StoreRole {
   readonly load: ObjectLoad;
-  readonly source: ObjectSource;
+  /** Such a warehouse has no stages. */
+  readonly source: Omit<ObjectSource, 'place'> & { readonly place: StorePlace };
   readonly reading: ObjectReading;
 }
 

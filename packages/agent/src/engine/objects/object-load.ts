@@ -15,7 +15,6 @@ import {
   PermanentFault,
   planFileLoad,
   readLoadedObjects,
-  type StorePlace,
   type TargetColumn,
 } from '@headgate/pipelines';
 import type { StoredObject } from '../../stores/object-store.ts';

@@ -7,6 +7,7 @@ import {
   createProjectVariable,
   createRedshift,
   createScope,
+  createSnowflake,
   type Dialect,
   expressionBytesLimit,
   expressionMillisecondsLimit,
@@ -124,6 +125,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
 }
 
 function createDialect({ warehouse, sql, defaults }: RunRequest): Dialect {
+  if (warehouse === 'SNOWFLAKE') return createSnowflake({ schema: defaults?.schema ?? 'PUBLIC' });
   const place = { schema: defaults?.schema ?? 'public' };
   if (warehouse === 'POSTGRES') return createPostgres(place);
   return warehouse === 'REDSHIFT' ? createRedshift(place) : createDuckdb(sql);

@@ -6,10 +6,15 @@ import { createFixture } from './engine-fixture.ts';
 import { createFlow, readTable } from './flow-fixture.ts';
 import { type Components, flows } from './served-flows-fixture.ts';
 
+/** `admin` runs the SQL that makes the tables. */
+type TestServed = Pick<TestPostgres, 'driver' | 'target' | 'runRole' | 'drop'> & {
+  admin: { query(sql: string): Promise<unknown> };
+};
+
 interface Served {
   /** As in requests of runs. */
   warehouse: string;
-  create(): Promise<TestPostgres>;
+  create(): Promise<TestServed>;
   /** What the warehouse cannot do, with the message of the run. */
   refused: Readonly<Record<string, RegExp>>;
   /** Its message for a row that would be changed twice. */

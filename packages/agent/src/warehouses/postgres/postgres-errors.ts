@@ -1,6 +1,7 @@
 /** Errors of PostgreSQL and of the way to it, in words that say what to do. */
 import { raisedMark } from '@headgate/pipelines/raised-mark';
 import { getReason } from '../../log.ts';
+import { OutcomeUnknown, renderPlace } from '../served/served-faults.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 
 /** What PostgreSQL says of an error. */
@@ -19,11 +20,6 @@ interface ServerError extends Error {
 export function getServerCode(failure: unknown): string | undefined {
   const code = failure instanceof Error ? (failure as ServerError).code : undefined;
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-}
-
-/** A statement may have had an effect, so it must not be repeated. */
-export class OutcomeUnknown extends Error {
-  override name = 'PermanentFault';
 }
 
 /** What the server sent is not passed to the client; its session is closed. `size`: it is too much. */
@@ -47,13 +43,6 @@ export function refuseMessage({ message, reason }: RefusedMessage, name: string,
   return new OutcomeUnknown(`${sent}, ${remedy}. It is not known whether the statement took effect`);
 }
 
-export const lostDuring = (name: string, isQuery: boolean) =>
-  isQuery
-    ? new Error(`the connection "${name}" was lost during the query: start the run again`)
-    : new OutcomeUnknown(
-        `the connection "${name}" was lost during the statement, so it is not known whether the statement took effect: look at its table before you start the run again`,
-      );
-
 /** The message of a failed statement, with the line that it is about. */
 export function describeStatementError(failure: unknown, sql: string): Error {
   if (!(failure instanceof Error)) return new Error(String(failure));
@@ -73,21 +62,6 @@ export function describeStatementError(failure: unknown, sql: string): Error {
 function readRaised(message: string): string | undefined {
   const from = message.indexOf(`"${raisedMark}`);
   return from < 0 ? undefined : message.slice(from + 1 + raisedMark.length, message.lastIndexOf('"'));
-}
-
-const shownLength = 200;
-
-/** @param position counts characters, from 1 */
-function renderPlace(sql: string, position: number): string {
-  const before = [...sql].slice(0, position - 1).join('');
-  const line = before.split('\n').length;
-  const start = before.lastIndexOf('\n') + 1;
-  const text = sql.slice(start).split('\n', 1)[0] ?? '';
-  const column = before.length - start;
-  const from = Math.max(0, column - shownLength / 2);
-  const shown = text.slice(from, from + shownLength);
-  const mark = `LINE ${line}: `;
-  return `\n\n${mark}${shown}\n${' '.repeat(mark.length + column - from)}^`;
 }
 
 /** Why no connection was made. `at`: host and port. */

@@ -1,29 +1,21 @@
 /** Statements of one session with PostgreSQL. */
 import type { Client, QueryResult } from 'pg';
-import type { CopiedFile, SecretSql } from '../../engine/ports/ports.ts';
+import type { CopiedFile } from '../../engine/ports/ports.ts';
+import type { RunningStatement, ServedSession } from '../served/served-connection.ts';
+import { lostDuring } from '../served/served-faults.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { loadClient, type OpenSession } from './postgres-connect.ts';
-import { describeStatementError, getServerCode, lostDuring, refuseMessage } from './postgres-errors.ts';
+import { describeStatementError, getServerCode, refuseMessage } from './postgres-errors.ts';
 import { type SentResult, sendSecret } from './postgres-secrets.ts';
 import type { PostgresSocket } from './postgres-socket.ts';
 import { valueTypes } from './postgres-values.ts';
 
 type Row = (string | number | boolean | null)[];
 
-export interface RunningStatement {
-  sql: string;
-  /** Only reads, so that it may run again. */
-  isQuery: boolean;
-  limit: AbortSignal | undefined;
-  secret: SecretSql | undefined;
-  /** Returns whether further rows are wanted. */
-  onRow(row: Row): boolean;
-}
-
 /** How long a cancelled statement may take to end. */
 const cancelMilliseconds = 10_000;
 
-export class PostgresSession {
+export class PostgresSession implements ServedSession {
   readonly #client: Client;
   readonly #socket: PostgresSocket;
   readonly #name: string;

@@ -47,7 +47,7 @@ export const redshiftServer: ServerKind = {
   },
   async end(client, { processId, startedAt }) {
     // The server lists only the sessions of the own login to a user that is no superuser.
-    if ((await readStart(client, processId)) !== startedAt) return false;
+    if ((await readStart(client, Number(processId))) !== startedAt) return false;
     await client.query(`select pg_terminate_backend(${Number(processId)})`);
     return true;
   },

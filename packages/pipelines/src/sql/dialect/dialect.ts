@@ -154,6 +154,20 @@ export interface UnpivotedRows {
   readonly value: string;
 }
 
+/** The first or last values of columns in each group. All but `side` are SQL. */
+export interface GroupEnds {
+  readonly from: string;
+  /** None: all rows are one group. */
+  readonly keys: readonly string[];
+  readonly order: readonly string[];
+  readonly columns: readonly {
+    readonly side: 'first' | 'last';
+    readonly column: string;
+    readonly name: string;
+  }[];
+  readonly ignoresNulls: boolean;
+}
+
 export type TableCreation = 'create' | 'replace' | 'if-missing';
 
 export interface MatchedRule {
@@ -269,6 +283,8 @@ export interface Dialect {
   aggregate(word: string, column: string, over: string, within: 'rows' | 'pivot'): string | undefined;
   /** The first or last value of a group. `order`: an ORDER BY clause, or ''; `filter`: a FILTER clause, or ''. */
   firstOrLast(side: 'first' | 'last', column: string, order: string, filter: string): string;
+  /** A query with the first and last values of groups, where no aggregate gives them. */
+  groupEnds?(ends: GroupEnds): string;
   /** A call of `lead` or `lag` that passes over NULLs. */
   ignoreNulls(call: string): string;
   /** Whether a text has a part, is like a pattern, …; both are SQL. */

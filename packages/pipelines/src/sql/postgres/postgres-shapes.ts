@@ -21,6 +21,7 @@ export function createPostgresShapes(
   name: (identifier: string) => string,
   quote: (text: string) => string,
   text = 'VARCHAR',
+  lacking = (column: string, from: string) => `(SELECT ${column} FROM ${from} LIMIT 0)`,
 ): Shapes {
   const list = (columns: readonly string[]) => columns.map(name).join(', ');
 
@@ -33,7 +34,7 @@ export function createPostgresShapes(
       if (own !== undefined) return own === column ? name(own) : `${name(own)} AS ${name(column)}`;
       const other = parts.find((each) => each.columns?.some((input) => isSame(input, column)));
       const there = other?.columns?.find((each) => isSame(each, column)) ?? column;
-      return `(SELECT ${name(there)} FROM ${other?.from ?? part.from} LIMIT 0) AS ${name(column)}`;
+      return `${lacking(name(there), other?.from ?? part.from)} AS ${name(column)}`;
     });
     return cells.join(', ');
   }

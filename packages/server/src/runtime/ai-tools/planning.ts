@@ -2,6 +2,7 @@
 import {
   createPostgres,
   createRedshift,
+  createSnowflake,
   duckdb,
   ParameterError,
   type Plain,
@@ -18,7 +19,7 @@ export interface PlanOrder {
   path: string;
   text: string;
   /** `schema`: that of names without one. */
-  warehouse: { kind: 'duckdb' } | { kind: 'postgres' | 'redshift'; schema: string };
+  warehouse: { kind: 'duckdb' } | { kind: 'postgres' | 'redshift' | 'snowflake'; schema: string };
   /** What the warehouse answered, by query. */
   answers: ReadonlyMap<string, Rows | { failure: string }>;
 }
@@ -31,6 +32,7 @@ const mostCharacters = 1_000_000;
 
 function chooseDialect(warehouse: PlanOrder['warehouse']) {
   if (warehouse.kind === 'duckdb') return duckdb;
+  if (warehouse.kind === 'snowflake') return createSnowflake(warehouse);
   return warehouse.kind === 'postgres' ? createPostgres(warehouse) : createRedshift(warehouse);
 }
 
