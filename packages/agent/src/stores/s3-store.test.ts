@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
 import { type FakeS3, S3Refusal, startFakeS3 } from '../../testing/fake-s3.ts';
-import { createExchange } from '../connectors/exchange.ts';
+import { createExchange, ExchangeError } from '../connectors/exchange.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import { readObject } from './read-object.ts';
 import { createS3Store } from './s3-store.ts';
@@ -159,6 +159,27 @@ describe('the S3 adapter', () => {
     left = 100;
     await assert.rejects(listAll(), { name: 'Error', message: /answered 503 \(SlowDown.*run again later/ });
     assert.equal(pauses.length, 3 + 4);
+  });
+
+  it('is done if the connection breaks after the last byte', async () => {
+    const bytes = Buffer.from('all of it');
+    s3.put('a', bytes);
+    const object = await store.stat('a', never);
+    let reads = 0;
+    const breaking: Pick<ObjectStore, 'read'> = {
+      async read(_key, _range, _signal, use) {
+        reads += 1;
+        return use(
+          (async function* () {
+            yield bytes;
+            throw new ExchangeError('the connection broke off');
+          })(),
+        );
+      },
+    };
+    const chunks: Buffer[] = [];
+    await readObject(breaking, object, time, never, async (chunk) => void chunks.push(chunk));
+    assert.deepEqual([String(Buffer.concat(chunks)), reads], ['all of it', 1]);
   });
 
   it('goes on where a body broke off, and never mixes versions', async () => {

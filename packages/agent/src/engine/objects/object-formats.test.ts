@@ -35,11 +35,14 @@ const load = (parameters: Readonly<Record<string, unknown>>) =>
   });
 
 /** A zip archive of deflated files. */
-function zip(files: Readonly<Record<string, Buffer | string>>): Buffer {
+function zip(
+  files: Readonly<Record<string, Buffer | string>> | readonly (readonly [string, string])[],
+): Buffer {
+  const entries = Array.isArray(files) ? files : Object.entries(files);
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
-  for (const [name, content] of Object.entries(files)) {
+  for (const [name, content] of entries) {
     const bytes = Buffer.from(content);
     const packed = deflateRawSync(bytes);
     const head = Buffer.alloc(30);
@@ -62,8 +65,8 @@ function zip(files: Readonly<Record<string, Buffer | string>>): Buffer {
   const end = Buffer.alloc(22);
   const listed = Buffer.concat(directory);
   end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(Object.keys(files).length, 8);
-  end.writeUInt16LE(Object.keys(files).length, 10);
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
   end.writeUInt32LE(listed.length, 12);
   end.writeUInt32LE(at, 16);
   return Buffer.concat([...parts, listed, end]);
@@ -150,6 +153,12 @@ describe('formats of s3-load', () => {
     assert.equal((await load({})).message, '4 rows from 2 objects');
     s3.put('c.zip', zip({ 'z.csv': '5\nsix\n' }));
     assert.match((await load({})).message, /c\.zip\/z\.csv, row 2: "six"/);
+    const twice = [
+      ['z.csv', '5\n'],
+      ['z.csv', '6\n'],
+    ] as const;
+    s3.put('c.zip', zip(twice));
+    assert.match((await load({})).message, /"c\.zip": it has two files "z\.csv"/);
     s3.put('c.zip', Buffer.from('PK\x03\x04 and nothing else'));
     assert.match((await load({})).message, /"c\.zip": it is no zip archive that can be read/);
     s3.put('c.zip', gzipSync('5\n').subarray(0, 12));
