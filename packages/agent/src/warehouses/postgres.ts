@@ -189,9 +189,16 @@ function createConnection(
     return { rowCount };
   }
 
-  async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
+  /** Returns the columns. The agent handles rows while they arrive, in turns with its other work. */
+  async function readRows(
+    sql: string,
+    maxRows: number,
+    limit: AbortSignal | undefined,
+    secret: SecretSql | undefined,
+    take: (row: ReadRows['rows'][number]) => void,
+  ): Promise<string[]> {
     const open = await getSession();
-    const rows: ReadRows['rows'] = [];
+    let count = 0;
     let size = 0;
     let fault: Error | undefined;
     const { columns } = await open.run({
@@ -201,25 +208,36 @@ function createConnection(
       secret,
       onRow(row) {
         for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
-        if (rows.length === maxRows)
+        if (count === maxRows)
           fault = new Error(`the query returns more than ${maxRows} rows: add a filter or a LIMIT`);
         else if (size > resultLimit)
           fault = new Error(
             `the query returns more than ${resultLimit} bytes: select fewer columns, or add a filter or a LIMIT`,
           );
-        else rows.push(row);
+        else {
+          count += 1;
+          take(row);
+        }
         return fault === undefined;
       },
     });
     if (fault !== undefined) throw fault;
-    return { columns, rows };
+    return columns;
   }
 
   return {
     execute: (sql, _session, limit, secret) => execute(sql, limit, secret),
-    query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
-    queryText: async (sql, maxRows, _session, limit, secret) =>
-      JSON.stringify(await query(sql, maxRows, limit, secret)),
+    async query(sql, maxRows, _session, limit, secret) {
+      const rows: ReadRows['rows'] = [];
+      const columns = await readRows(sql, maxRows, limit, secret, (row) => void rows.push(row));
+      return { columns, rows };
+    },
+    async queryText(sql, maxRows, _session, limit, secret) {
+      const rows: string[] = [];
+      const take = (row: ReadRows['rows'][number]) => void rows.push(JSON.stringify(row));
+      const columns = await readRows(sql, maxRows, limit, secret, take);
+      return `{"columns":${JSON.stringify(columns)},"rows":[${rows.join(',')}]}`;
+    },
     async close() {
       isClosed = true;
       await session.close();
