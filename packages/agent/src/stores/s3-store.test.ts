@@ -108,6 +108,30 @@ describe('the S3 adapter', () => {
     assert.ok(s3.objects.has('important'));
   });
 
+  it('knows its upload if the answer to its end was lost, and no other object', async () => {
+    const body = async function* () {
+      yield Buffer.alloc(9 * 1_048_576, 'a');
+    };
+    let isLost = false;
+    s3.intercept = ({ method, query }, response) => {
+      if (method !== 'POST' || !query.has('uploadId') || isLost) return false;
+      isLost = true;
+      // It is completed, and the connection breaks.
+      response.end = () => response.destroy();
+      return false;
+    };
+    assert.equal(await store.write('out/x', body(), never), 9 * 1_048_576);
+    assert.equal(s3.objects.get('out/x')?.bytes.length, 9 * 1_048_576);
+    s3.intercept = ({ method, query }) => {
+      if (method === 'POST' && query.has('uploadId')) {
+        s3.uploads.clear();
+        s3.put('out/x', Buffer.alloc(9 * 1_048_576, 'b'));
+      }
+      return false;
+    };
+    await assert.rejects(store.write('out/x', body(), never), /NoSuchUpload/);
+  });
+
   it('leaves no part of an upload that fails', async () => {
     async function* breakOff() {
       yield Buffer.alloc(9 * 1_048_576);
