@@ -89,12 +89,13 @@ const works: Record<string, Work> = {
 };
 
 const { values, positionals, count, refuse } = readCommandLine(
-  'npm run bench -- [work …] [--rounds N] [--seconds N] [--json FILE] [--profile FOLDER]',
+  'npm run bench -- [work …] [--rounds N] [--seconds N] [--json FILE] [--profile FOLDER] [--shape PART]',
   {
     rounds: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '2' },
     json: { type: 'string' },
     profile: { type: 'string' },
+    shape: { type: 'string', default: '' },
   },
 );
 const unknown = positionals.filter((name) => !(name in works));
@@ -104,6 +105,7 @@ const settings = {
   rounds: count('--rounds', values.rounds),
   milliseconds: count('--seconds', values.seconds) * 1_000,
   profileFolder: values.profile,
+  shape: values.shape,
 };
 const findings: Finding[] = [];
 for (const [name, work] of Object.entries(works)) {

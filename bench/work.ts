@@ -7,6 +7,8 @@ export interface WorkSettings {
   milliseconds: number;
   /** Folder for a processor profile of the server; undefined for none. */
   profileFolder: string | undefined;
+  /** Part of the names of the hostile shapes to send; empty for all. */
+  shape: string;
 }
 
 /** Measures one thing that the server must do fast enough, and returns the findings. */

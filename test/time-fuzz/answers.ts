@@ -152,6 +152,7 @@ export async function fuzzAnswers({ chooses, onMeasured, signal }: AnswersOrder)
     model,
     signal,
   };
+  const began = performance.now();
   let number = 0;
   for (const [source, ask] of Object.entries(sources)) {
     for (const [shape, write] of Object.entries(shapes)) {
@@ -169,6 +170,7 @@ export async function fuzzAnswers({ chooses, onMeasured, signal }: AnswersOrder)
         shape,
         characters: text.length,
         status,
+        sentAfter: sentAt - began,
         milliseconds,
         gap,
       });

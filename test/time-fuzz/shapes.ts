@@ -61,6 +61,12 @@ export const shapes: Readonly<Record<string, Shape>> = {
   'lines of a file': repeated('+ a b c\n'),
 };
 
+/** Words, for the same load without a hostile text. */
+export const harmlessText: Shape = repeated('plain words ');
+
+/** The cheapest body of a size: one string, which is received and read but has no structure. */
+export const harmlessBody: Shape = repeated('plain words ', '{"name":"', '"}');
+
 /** A list of as many units as fit. */
 function listed(unit: string, before: string, after: string): Shape {
   return (characters) => {

@@ -1,6 +1,6 @@
 /** The places of a request that hold a string, and the request with another text there. */
 import type { Described, Schema } from '../fuzz/document.ts';
-import { asciiShapes, bodyShapes, type Shape, shapes } from './shapes.ts';
+import { asciiShapes, bodyShapes, harmlessBody, type Shape, shapes } from './shapes.ts';
 
 /** A request that succeeds, as the examples of the slices make it. */
 export interface Template {
@@ -20,6 +20,8 @@ export interface Slot {
   /** The longest text, in characters. */
   most: number;
   shapes: Readonly<Record<string, Shape>>;
+  /** Without it, words. */
+  harmless?: Shape;
   put(template: Template, text: string): Template;
 }
 
@@ -110,6 +112,7 @@ function listBodySlots({ body, mediaType }: Described): Slot[] {
     name: 'body',
     most: bodyBytes,
     shapes: bodyShapes,
+    harmless: harmlessBody,
     put: (template, text) => ({ ...template, rawBody: text }),
   };
   return [whole, ...found.values()];

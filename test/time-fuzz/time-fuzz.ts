@@ -2,12 +2,14 @@
  * Sends hostile texts in every string of every operation, and measures how long the event loop of the server is held.
  * The responses are not judged: test/fuzz does that.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, startChild } from '../../bench/child.ts';
 import { buildMultipart, multipartBoundary } from '../../packages/server/testing/project.ts';
 import { type Described, operations } from '../fuzz/document.ts';
 import { type Send, sender } from '../fuzz/sending.ts';
 import type { Gap, OwnPlace, Question } from './server-process.ts';
-import { listSlots, type Template } from './slots.ts';
+import { harmlessText } from './shapes.ts';
+import { listSlots, type Slot, type Template } from './slots.ts';
 
 /** A slow machine may take minutes to load a server. */
 const patience = { readyWithin: 120_000, endWithin: 30_000 };
@@ -22,7 +24,9 @@ export interface Probe {
 export interface Measured extends Probe {
   characters: number;
   status: number;
-  /** From the request to its response, or undefined if the connection ended without one. */
+  /** From the first probe of the round. */
+  sentAfter: number;
+  /** From the request to its response, or to the end of the connection. */
   milliseconds: number;
   gap: Gap;
 }
@@ -71,6 +75,8 @@ export interface TimeFuzzOrder {
   chooses: (probe: Probe, number: number) => boolean;
   /** Called after each probe. */
   onMeasured: (measured: Measured) => void;
+  /** Sends harmless texts of the same sizes, each this long after the first: the `sentAfter` of the hostile ones. */
+  harmlessAfter?: readonly number[];
   /** No probe is sent after this is aborted. */
   signal?: AbortSignal;
 }
@@ -78,23 +84,34 @@ export interface TimeFuzzOrder {
 /** Sends the chosen probes, one after the other. Returns how many there are in all. */
 export async function fuzzTime(server: TimeFuzzServer, order: TimeFuzzOrder): Promise<number> {
   const { send, close } = sender(server.port);
+  const write = createTextWriter();
+  const { harmlessAfter } = order;
+  let began: number | undefined;
   let number = 0;
+  let sent = 0;
   try {
     await server.startRound();
     for (const operation of operations) {
       if (order.signal?.aborted) break;
       let template = await server.template(operation);
       for (const slot of listSlots(operation, template)) {
-        for (const [shape, write] of Object.entries(slot.shapes)) {
+        for (const shape of Object.keys(slot.shapes)) {
           const probe = { operationId: operation.id, slot: slot.name, shape };
           if (!order.chooses(probe, number++) || order.signal?.aborted) continue;
-          const text = write(slot.most);
+          const hostile = write(slot, shape);
+          const text =
+            harmlessAfter === undefined ? hostile : (slot.harmless ?? harmlessText)(hostile.length);
+          const filled = slot.put(template, text);
           await server.takeGap();
+          began ??= performance.now();
+          const due = harmlessAfter?.[sent++];
+          if (due !== undefined) await delay(began + due - performance.now());
           const sentAt = performance.now();
-          const status = await sendTemplate(send, slot.put(template, text));
+          const status = await sendTemplate(send, filled);
           const milliseconds = performance.now() - sentAt;
           const gap = await server.takeGap();
-          order.onMeasured({ ...probe, characters: text.length, status, milliseconds, gap });
+          const sentAfter = sentAt - began;
+          order.onMeasured({ ...probe, characters: text.length, status, sentAfter, milliseconds, gap });
           // What the example works on may be gone.
           if (status < 300 && operation.method !== 'GET') template = await server.template(operation);
         }
@@ -104,6 +121,17 @@ export async function fuzzTime(server: TimeFuzzServer, order: TimeFuzzOrder): Pr
   } finally {
     close();
   }
+}
+
+/** Makes each long text once: this process would take the processor from the server. */
+function createTextWriter(): (slot: Slot, shape: string) => string {
+  const made = new Map<string, string>();
+  return ({ shapes, most }, shape) => {
+    const key = `${most} ${shape}`;
+    const text = made.get(key) ?? shapes[shape]?.(most) ?? '';
+    if (text.length > 100_000) made.set(key, text);
+    return text;
+  };
 }
 
 /** Returns the status, or 0 if the connection ended without a response: a server may refuse to read on. */

@@ -31,6 +31,18 @@ describe('the agent’s settings', () => {
     assert.equal(config.endWithStdin, false);
   });
 
+  it('give the role of the machine to the hosts that they name', () => {
+    const read = (value: string) =>
+      loadConfig({ ...needed, HEADGATE_AGENT_MACHINE_ROLE: value }, user).machineRole;
+    assert.equal(read('no'), undefined);
+    assert.deepEqual(read('yes'), { hosts: [] });
+    assert.deepEqual(read('yes, lake.example.com,minio:9000'), { hosts: ['lake.example.com', 'minio:9000'] });
+    assert.match(
+      problemsOf({ ...needed, HEADGATE_AGENT_MACHINE_ROLE: 'https://minio' })[0] ?? '',
+      /^HEADGATE_AGENT_MACHINE_ROLE must be yes, no, or hosts such as .*; it has "https:\/\/minio"$/,
+    );
+  });
+
   it('warn about an unknown one with the nearest name', () => {
     const { warnings } = loadConfig({ ...needed, HEADGATE_AGENT_CONCURENCY: '4' }, user);
     assert.deepEqual(warnings, [

@@ -10,6 +10,7 @@ import type { KeyType } from './certificates/certificate-request.ts';
 import { getReason, type LogLevel, logLevels } from './log.ts';
 import { readScriptSettings, type ScriptSettings } from './scripts/script-settings.ts';
 import { readCredential } from './session/credential-settings.ts';
+import type { MachineRole } from './stores/machine-role.ts';
 import { trimAddress } from './trimmed-address.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
@@ -52,8 +53,8 @@ export interface AgentConfig {
   certificateKey: KeyType;
   /** Where connectors may go besides public addresses by https. */
   egressAllow: EgressAllow;
-  /** Whether pipelines may use the role of the agent's machine. */
-  machineRole: boolean;
+  /** Undefined: pipelines may not use the role of the agent's machine. */
+  machineRole: MachineRole | undefined;
   /** The first is the default. */
   vaults: VaultSettings[];
   /** One line for each environment variable that looks like a setting but is unknown. */
@@ -113,7 +114,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     scripts: readScriptSettings(environment, read, problems),
     certificateKey: read.oneOf('HEADGATE_AGENT_CERTIFICATE_KEY', ['ec', 'rsa'], 'ec'),
     egressAllow: readEgressAllow(environment, problems),
-    machineRole: read.yesOrNo('HEADGATE_AGENT_MACHINE_ROLE'),
+    machineRole: readMachineRole(environment, problems),
     vaults: readVaults(environment, problems),
     warnings: unknownSettings(environment, agentSettingNames),
   };
@@ -195,6 +196,19 @@ function readEgressAllow(environment: Environment, problems: string[]): EgressAl
     problems.push(`HEADGATE_AGENT_EGRESS_ALLOW: ${getReason(error)}`);
     return parseEgressAllow([]);
   }
+}
+
+/** `yes` is for Amazon's endpoints; others are named. */
+function readMachineRole(environment: Environment, problems: string[]): MachineRole | undefined {
+  const text = environment.HEADGATE_AGENT_MACHINE_ROLE?.trim() ?? '';
+  if (text === '' || text === 'no') return undefined;
+  const hosts = text.split(',').map((entry) => entry.trim());
+  for (const host of hosts)
+    if (URL.parse(`https://${host}`)?.host !== host || host === 'no')
+      problems.push(
+        `HEADGATE_AGENT_MACHINE_ROLE must be yes, no, or hosts such as minio.example.com:9000, separated by commas; it has ${JSON.stringify(host)}`,
+      );
+  return { hosts: hosts.filter((host) => host !== 'yes') };
 }
 
 function readVaults(environment: Environment, problems: string[]): VaultSettings[] {

@@ -14,7 +14,8 @@ export interface FakeS3 {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken: string | undefined;
-  objects: Map<string, { bytes: Buffer; modified: Date }>;
+  /** The tag is that of an upload in parts; other objects have the one of their bytes. */
+  objects: Map<string, { bytes: Buffer; modified: Date; tag?: string }>;
   /** Method, decoded key and query of each request that was signed well. */
   requests: string[];
   /** Parts of uploads that are neither complete nor abandoned. */
@@ -111,7 +112,7 @@ function answerObject(state: FakeS3, asked: S3Request, response: ServerResponse)
   }
   const found = state.objects.get(key);
   if (found === undefined) throw new S3Refusal(404, 'NoSuchKey', 'The specified key does not exist.');
-  const tag = tagOf(found.bytes);
+  const tag = found.tag ?? tagOf(found.bytes);
   if ((headers['if-match'] ?? tag) !== tag)
     throw new S3Refusal(412, 'PreconditionFailed', 'At least one of the pre-conditions did not hold');
   const [, first] = /^bytes=(\d+)-$/.exec(headers.range ?? '') ?? [];
@@ -137,8 +138,9 @@ function answerList(state: FakeS3, query: URLSearchParams, response: ServerRespo
   const isTruncated = keys.length > page.length;
   const encode = (key: string) => encodeURIComponent(key).replaceAll('%20', '+').replaceAll('%2F', '/');
   const entries = page.map((key) => {
-    const { bytes, modified } = state.objects.get(key) ?? { bytes: Buffer.alloc(0), modified: new Date(0) };
-    return `<Contents><Key>${encode(key)}</Key><LastModified>${modified.toISOString()}</LastModified><ETag>${tagOf(bytes).replaceAll('"', '&quot;')}</ETag><Size>${bytes.length}</Size><StorageClass>STANDARD</StorageClass></Contents>`;
+    const found = state.objects.get(key) ?? { bytes: Buffer.alloc(0), modified: new Date(0) };
+    const { bytes, modified, tag = tagOf(bytes) } = found;
+    return `<Contents><Key>${encode(key)}</Key><LastModified>${modified.toISOString()}</LastModified><ETag>${tag.replaceAll('"', '&quot;')}</ETag><Size>${bytes.length}</Size><StorageClass>STANDARD</StorageClass></Contents>`;
   });
   const next = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
   response.writeHead(200, { 'content-type': 'application/xml' });
@@ -184,7 +186,10 @@ function completeUpload(state: FakeS3, id: string, text: string, response: Serve
       throw new S3Refusal(400, 'EntityTooSmall', 'Your proposed upload is smaller than the minimum allowed.');
     return part;
   });
-  state.put(key, Buffer.concat(bytes));
+  const sums = bytes.map((part) => createHash('md5').update(part).digest());
+  const sum = createHash('md5').update(Buffer.concat(sums)).digest('hex');
+  const tag = `"${sum}-${bytes.length}"`;
+  state.objects.set(key, { bytes: Buffer.concat(bytes), modified: new Date(0), tag });
   state.uploads.delete(id);
   response.writeHead(200).end('<CompleteMultipartUploadResult></CompleteMultipartUploadResult>');
 }

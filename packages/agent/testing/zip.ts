@@ -2,7 +2,9 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
 /** A zip archive of deflated files. */
-export function zip(files: Readonly<Record<string, Buffer | string>>): Buffer {
+export function zip(
+  files: Readonly<Record<string, Buffer | string>> | readonly (readonly [string, string])[],
+): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;

@@ -12,6 +12,7 @@ import {
 import type { ConversionRequest, ConvertFile } from '../conversion/converter.ts';
 import type { WorkKey } from '../session/outbox.ts';
 import type { FetchOptions } from '../stores/fetched-file.ts';
+import type { MachineRole } from '../stores/machine-role.ts';
 import type { FetchedFile, ObjectStore } from '../stores/object-store.ts';
 import { realTime, type Time } from '../time.ts';
 import { createTurns } from '../turns.ts';
@@ -61,8 +62,8 @@ export interface Connectors {
 
 export interface ConnectorsOptions extends Omit<OAuthTokensOptions, 'exchange' | 'time'> {
   allow: EgressAllow;
-  /** Whether pipelines may use the role of the agent's machine. */
-  machineRole?: boolean;
+  /** Undefined: pipelines may not use the role of the agent's machine. */
+  machineRole?: MachineRole | undefined;
   resolve?: Resolve;
   bounds?: Partial<ConnectorBounds>;
   time?: Time;
@@ -128,10 +129,10 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
         exchange,
         egress,
         time: storeTime,
-        readMachineKey:
-          options.machineRole === true
-            ? async () => (await import('../stores/machine-key.ts')).readMachineKey()
-            : undefined,
+        machine: options.machineRole && {
+          ...options.machineRole,
+          readKey: async () => (await import('../stores/machine-key.ts')).readMachineKey(),
+        },
         secrets: {
           readSecret: use.readSecret,
           readCloudSecret: use.readCloudSecret,

@@ -4,7 +4,14 @@ import type { Connectors, ConnectorsOptions } from './connectors.ts';
 export function createLazyConnectors(options: ConnectorsOptions): Connectors {
   let loading: Promise<Connectors> | undefined;
   function load(): Promise<Connectors> {
-    loading ??= import('./connectors.ts').then(({ createConnectors }) => createConnectors(options));
+    loading ??= import('./connectors.ts').then(
+      ({ createConnectors }) => createConnectors(options),
+      (failure: unknown) => {
+        // The next call tries again: there may have been too many open files.
+        loading = undefined;
+        throw failure;
+      },
+    );
     return loading;
   }
   return {

@@ -8,7 +8,7 @@ import { credentialsMark, PermanentFault, type StoreAddress } from '@headgate/pi
 import type { RunFiles, SentFile } from '../engine/ports/ports.ts';
 import type { Questions } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
-import type { ObjectStore, StoredObject } from '../stores/object-store.ts';
+import type { ListScope, ObjectStore, StoredObject } from '../stores/object-store.ts';
 import type { AccessKey } from '../stores/sigv4.ts';
 import type { RunOptions } from './run-options.ts';
 
@@ -37,8 +37,10 @@ export interface RunStores {
 
 /** Objects of one list. */
 const listLimit = 100_000;
-/** Answers of one list. Stores put from 1,000 to 5,000 objects into each. */
-const pageLimit = 10_000;
+/** Answers of one list. Stores put from 1,000 to 5,000 objects into each, and a few are empty. */
+const pageLimit = 1_000;
+/** A list of 100,000 objects takes seconds. */
+const listMilliseconds = 600_000;
 /** Bytes of the names and versions of one list, which the agent keeps in its memory. */
 const listBytes = 128 * 1_048_576;
 /** Stores that one run has open. */
@@ -123,16 +125,12 @@ export function createRunStores(
     list: ({ place, limit = listLimit, scope = 'all' }, interrupt) =>
       within(place.store, interrupt, async (store, signal) => {
         const found: Questions['store-list']['answer'] = [];
-        let pages = 0;
         let bytes = 0;
-        for await (const page of store.list(place.key, signal, scope)) {
+        for await (const page of listPages(store, place.key, signal, scope)) {
           found.push(...page);
-          pages += 1;
           for (const { key, version } of page) bytes += Buffer.byteLength(key) + Buffer.byteLength(version);
-          if (pages > pageLimit || bytes > listBytes)
-            throw new PermanentFault(
-              `the list of what begins with "${place.key}" has more than ${pages > pageLimit ? `${pageLimit} pages` : `${listBytes / 1_048_576} MiB of names`}: name a longer prefix, or check "endpoint"`,
-            );
+          if (bytes > listBytes)
+            throw describeLongList(place.key, `has more than ${listBytes / 1_048_576} MiB of names`);
           if (found.length > limit)
             throw new Error(`more than ${limit} objects begin with "${place.key}": name a longer prefix`);
         }
@@ -160,6 +158,11 @@ export function createRunStores(
     stat: ({ place }, interrupt) =>
       within(place.store, interrupt, (store, signal) => store.stat(place.key, signal)),
     async writeCredentials(address, sql) {
+      // Whoever runs the warehouse, or answers in its place, reads the statement.
+      if (address.credentials.from === 'machine')
+        throw new PermanentFault(
+          'the key of the machine’s role is not given to a warehouse: set "iamRoleArn", or name "credentials"',
+        );
       const key = await (await find(address)).readKey?.();
       if (key === undefined) throw new PermanentFault('the store has no access key: name its credentials');
       return sql.replaceAll(credentialsMark, () => renderKey(key));
@@ -216,6 +219,35 @@ function renderKey({ accessKeyId, secretAccessKey, sessionToken }: AccessKey): s
   return parts.join(' ');
 }
 
+/** @throws PermanentFault if the store does not come to an end */
+async function* listPages(
+  store: ObjectStore,
+  key: string,
+  signal: AbortSignal,
+  scope: ListScope,
+): AsyncGenerator<readonly StoredObject[]> {
+  const late = AbortSignal.timeout(listMilliseconds);
+  const { controller, release } = followSignals([signal, late]);
+  let pages = 0;
+  try {
+    for await (const page of store.list(key, controller.signal, scope)) {
+      pages += 1;
+      if (pages > pageLimit) throw describeLongList(key, `has more than ${pageLimit} pages`);
+      yield page;
+    }
+  } catch (error) {
+    if (!late.aborted || signal.aborted) throw error;
+    throw describeLongList(key, `took longer than ${listMilliseconds / 60_000} minutes`);
+  } finally {
+    release();
+  }
+}
+
+const describeLongList = (key: string, why: string) =>
+  new PermanentFault(
+    `the list of what begins with "${key}" ${why}: name a longer prefix, or check "endpoint"`,
+  );
+
 /** By its list, because the answer to a question for one object does not say why there is none. */
 async function findObject(
   store: ObjectStore,
@@ -223,7 +255,7 @@ async function findObject(
   signal: AbortSignal,
 ): Promise<StoredObject | undefined> {
   // A page may be empty, and the key comes first of those that begin with it.
-  for await (const page of store.list(key, signal, 'folder'))
+  for await (const page of listPages(store, key, signal, 'folder'))
     if (page.length > 0) return page.find((object) => object.key === key);
   return undefined;
 }

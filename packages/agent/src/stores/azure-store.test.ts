@@ -98,16 +98,18 @@ describe('the Azure adapter', () => {
     let now = new Date();
     const clock = { ...time, date: () => now };
     const read = createAzureTokens(principal, exchange, clock, api.origin);
-    assert.deepEqual([await read(), await read()], ['token', 'token']);
+    assert.deepEqual([await read(never), await read(never)], ['token', 'token']);
     assert.deepEqual(
       api.requests.map(({ path }) => path),
       ['/t/oauth2/v2.0/token'],
     );
     now = new Date(now.getTime() + 3_600_000);
-    await read();
+    await read(never);
     assert.equal(api.requests.length, 2);
     const wrong = createAzureTokens({ ...principal, clientSecret: 'wrong' }, exchange, clock, api.origin);
-    await assert.rejects(wrong(), /Azure gave no token \(401, invalid_client\): check "tenantId"/);
+    await assert.rejects(wrong(never), /Azure gave no token \(401, invalid_client\): check "tenantId"/);
+    const stopped = createAzureTokens(principal, exchange, clock, api.origin);
+    await assert.rejects(stopped(AbortSignal.abort(new Error('cancelled'))), /cancelled/);
     await api.close();
   });
 });

@@ -54,13 +54,13 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
 
   const protocol: StoreProtocol = {
     name,
-    async sign(call, skew) {
+    async sign(call, skew, signal) {
       const headers: Header[] = [
         ...call.headers.map(([header, value]): Header => [header, value]),
         ['x-ms-date', new Date(time.date().getTime() + skew).toUTCString()],
         ['x-ms-version', version],
       ];
-      return authorize({ ...call, headers });
+      return authorize({ ...call, headers }, signal);
     },
     readFault,
     advise,
@@ -156,7 +156,7 @@ function createAuthorization({
   credentials,
   exchange,
   time,
-}: AzureOptions): (call: StoreCall & { headers: Header[] }) => Promise<StoreCall> {
+}: AzureOptions): (call: StoreCall & { headers: Header[] }, signal: AbortSignal) => Promise<StoreCall> {
   if (credentials === undefined) return async (call) => call;
   const { accountKey, sasToken, tenantId, clientId, clientSecret } = credentials;
   if (accountKey) return async (call) => addSharedKey(call, address, Buffer.from(accountKey, 'base64'));
@@ -181,9 +181,9 @@ function createAuthorization({
       'the credentials have neither "accountKey" nor "sasToken", nor "tenantId", "clientId" and "clientSecret": add one of them to the secret',
     );
   const readToken = createAzureTokens({ tenantId, clientId, clientSecret }, exchange, time);
-  return async (call) => ({
+  return async (call, signal) => ({
     ...call,
-    headers: [...call.headers, ['authorization', `Bearer ${await readToken()}`]],
+    headers: [...call.headers, ['authorization', `Bearer ${await readToken(signal)}`]],
   });
 }
 

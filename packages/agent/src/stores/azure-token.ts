@@ -18,7 +18,7 @@ export function createAzureTokens(
   exchange: Pick<Exchange, 'send'>,
   time: StoreTime,
   authority = 'https://login.microsoftonline.com',
-): () => Promise<string> {
+): (signal: AbortSignal) => Promise<string> {
   let token: { value: string; until: number } | undefined;
   const url = new URL(`/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`, authority);
   const body = new URLSearchParams({
@@ -26,14 +26,11 @@ export function createAzureTokens(
     scope: 'https://storage.azure.com/.default',
   }).toString();
 
-  return async () => {
+  return async (signal) => {
     const now = time.date().getTime();
     if (token !== undefined && token.until > now) return token.value;
     const headers = [['content-type', 'application/x-www-form-urlencoded']] as const;
-    const { status, text } = await exchange.send(
-      { method: 'POST', url, headers, body },
-      AbortSignal.timeout(60_000),
-    );
+    const { status, text } = await exchange.send({ method: 'POST', url, headers, body }, signal);
     const answer = parse(text);
     if (status === 200 && typeof answer.access_token === 'string') {
       const seconds = Number(answer.expires_in) || 0;

@@ -98,6 +98,21 @@ describe('a list', () => {
       await assert.rejects(openRunStores().list({ place }, never), /listed "in\/.*check "endpoint"/);
     });
 
+  it('is refused if an ETag has a line break', async () => {
+    s3.intercept = (_, response) => {
+      response
+        .writeHead(200)
+        .end(
+          '<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>in/a</Key><Size>1</Size><ETag>"1\n2"</ETag></Contents></ListBucketResult>',
+        );
+      return true;
+    };
+    await assert.rejects(
+      openRunStores().list({ place }, never),
+      /"in\/a", whose ETag has characters that no/,
+    );
+  });
+
   it('ends if its pages do not, and if its names fill the memory', async () => {
     const listing = (key: string) => ({
       ...store,
@@ -105,8 +120,22 @@ describe('a list', () => {
         while (true) yield key === '' ? [] : [{ key, size: 1, modified: '', version: '' }];
       },
     });
-    await assert.rejects(openRunStores(listing('')).list({ place }, never), /has more than 10000 pages/);
-    const long = listing('x'.repeat(50_000));
+    await assert.rejects(openRunStores(listing('')).list({ place }, never), /has more than 1000 pages/);
+    // Before a write, one object is looked for.
+    const file = { findWriting: () => 'x' } as unknown as Parameters<typeof createRunStores>[1];
+    const stores = {
+      open: async () => listing(''),
+      fetch: async () => [],
+      convert: async () => assert.fail(),
+    };
+    await assert.rejects(
+      createRunStores({ stores, kill: never }, file).send(
+        { source: { partial: 'x' }, target: { place }, gzips: false, isNew: true },
+        never,
+      ),
+      /has more than 1000 pages/,
+    );
+    const long = listing('x'.repeat(500_000));
     await assert.rejects(openRunStores(long).list({ place }, never), /has more than 128 MiB of names/);
   });
 

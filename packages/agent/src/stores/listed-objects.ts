@@ -34,8 +34,12 @@ export function checkListed(objects: readonly StoredObject[], prefix: string, na
     const isRight =
       key.startsWith(prefix) && Number.isSafeInteger(size) && size >= 0 && isText(key) && isText(version);
     const fault = isRight ? undefined : 'which was not asked for';
+    // It becomes a header of the requests for the object.
+    const isVersion = /^[ -~]*$/.test(version);
     const isLong = Buffer.byteLength(key) > keyLimit || Buffer.byteLength(version) > versionLimit;
-    const refusal = fault ?? (isLong ? 'whose name or version is longer than those of stores' : undefined);
+    const longWords = isLong ? 'whose name or version is longer than those of stores' : undefined;
+    const versionWords = isVersion ? undefined : 'whose ETag has characters that no ETag has';
+    const refusal = fault ?? longWords ?? versionWords;
     if (refusal !== undefined)
       throw new PermanentFault(
         `${name} listed ${JSON.stringify(key.slice(0, 200))}, ${refusal}: rename the object, or check "endpoint"`,

@@ -4,7 +4,7 @@ import type { AccessKey } from './sigv4.ts';
 
 type Provider = () => Promise<AccessKey>;
 
-let provider: Promise<Provider> | undefined;
+let provider: Provider | undefined;
 
 async function load(): Promise<Provider> {
   const { defaultProvider } = await import('@aws-sdk/credential-provider-node').catch(() => {
@@ -17,8 +17,9 @@ async function load(): Promise<Provider> {
 
 /** The library renews keys that expire. @throws ConnectorError if the machine has no role */
 export async function readMachineKey(): Promise<AccessKey> {
-  provider ??= load();
-  const read = await provider;
+  // A failure is not kept: the library may be installed meanwhile.
+  provider ??= await load();
+  const read = provider;
   try {
     const { accessKeyId, secretAccessKey, sessionToken } = await read();
     return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };

@@ -4,6 +4,7 @@ import type { Egress } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { ConnectorError, cloudOf, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange } from '../connectors/exchange.ts';
+import { type MachineRole, requireRoleEndpoint } from './machine-role.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3-store.ts';
 import type { AccessKey } from './sigv4.ts';
@@ -21,8 +22,8 @@ export interface OpenStoreOptions {
   exchange: Exchange;
   egress: Egress;
   secrets: StoreSecrets;
-  /** The access key of the machine's role; undefined if the operator does not allow it. */
-  readMachineKey: (() => Promise<AccessKey>) | undefined;
+  /** The machine's role; undefined if the operator does not allow it. */
+  machine: (MachineRole & { readKey(): Promise<AccessKey> }) | undefined;
   time: StoreTime;
 }
 
@@ -50,7 +51,11 @@ async function createKeyReader(
   const { from } = address.credentials;
   if (from === 'nobody') return undefined;
   if (from === 'machine') {
-    if (options.readMachineKey !== undefined && address.kind === 's3') return options.readMachineKey;
+    const { machine } = options;
+    if (machine !== undefined && address.kind === 's3') {
+      requireRoleEndpoint(address, machine);
+      return machine.readKey;
+    }
     throw new PermanentFault(
       address.kind === 's3'
         ? 'the operator of the agent does not allow the role of its machine: set HEADGATE_AGENT_MACHINE_ROLE=yes, or name credentials'

@@ -31,6 +31,8 @@ export async function readObject(
       if (done === size) return;
       throw new ExchangeError(`the object "${key}" broke off at byte ${done} of ${size}`);
     } catch (error) {
+      // The connection broke after the last byte: there is no range to ask for.
+      if (error instanceof ExchangeError && done === size && done > before) return;
       if (!(error instanceof ExchangeError) || !error.isTransient || signal.aborted) throw error;
       if (done > before) {
         breaks = 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
 import { type FakeS3, S3Refusal, startFakeS3 } from '../../testing/fake-s3.ts';
-import { createExchange } from '../connectors/exchange.ts';
+import { createExchange, ExchangeError } from '../connectors/exchange.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import { readObject } from './read-object.ts';
 import { createS3Store } from './s3-store.ts';
@@ -108,6 +108,30 @@ describe('the S3 adapter', () => {
     assert.ok(s3.objects.has('important'));
   });
 
+  it('knows its upload if the answer to its end was lost, and no other object', async () => {
+    const body = async function* () {
+      yield Buffer.alloc(9 * 1_048_576, 'a');
+    };
+    let isLost = false;
+    s3.intercept = ({ method, query }, response) => {
+      if (method !== 'POST' || !query.has('uploadId') || isLost) return false;
+      isLost = true;
+      // It is completed, and the connection breaks.
+      response.end = () => response.destroy();
+      return false;
+    };
+    assert.equal(await store.write('out/x', body(), never), 9 * 1_048_576);
+    assert.equal(s3.objects.get('out/x')?.bytes.length, 9 * 1_048_576);
+    s3.intercept = ({ method, query }) => {
+      if (method === 'POST' && query.has('uploadId')) {
+        s3.uploads.clear();
+        s3.put('out/x', Buffer.alloc(9 * 1_048_576, 'b'));
+      }
+      return false;
+    };
+    await assert.rejects(store.write('out/x', body(), never), /NoSuchUpload/);
+  });
+
   it('leaves no part of an upload that fails', async () => {
     async function* breakOff() {
       yield Buffer.alloc(9 * 1_048_576);
@@ -171,6 +195,27 @@ describe('the S3 adapter', () => {
     left = 100;
     await assert.rejects(listAll(), { name: 'Error', message: /answered 503 \(SlowDown.*run again later/ });
     assert.equal(pauses.length, 3 + 4);
+  });
+
+  it('is done if the connection breaks after the last byte', async () => {
+    const bytes = Buffer.from('all of it');
+    s3.put('a', bytes);
+    const object = await store.stat('a', never);
+    let reads = 0;
+    const breaking: Pick<ObjectStore, 'read'> = {
+      async read(_key, _range, _signal, use) {
+        reads += 1;
+        return use(
+          (async function* () {
+            yield bytes;
+            throw new ExchangeError('the connection broke off');
+          })(),
+        );
+      },
+    };
+    const chunks: Buffer[] = [];
+    await readObject(breaking, object, time, never, async (chunk) => void chunks.push(chunk));
+    assert.deepEqual([String(Buffer.concat(chunks)), reads], ['all of it', 1]);
   });
 
   it('goes on where a body broke off, and never mixes versions', async () => {

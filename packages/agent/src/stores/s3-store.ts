@@ -1,4 +1,5 @@
 /** Amazon S3, and servers with its interface, such as MinIO, Ceph and Google Storage. */
+import { createHash } from 'node:crypto';
 import { ConnectorError, nameStore, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse } from '../connectors/exchange.ts';
 import { encodeKey } from './encode-key.ts';
@@ -87,12 +88,14 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
       return readPage(text, prefix, name);
     });
 
+  async function stat(key: string, signal: AbortSignal): Promise<StoredObject> {
+    const url = () => ({ method: 'HEAD', url: locate(key), headers: [] });
+    return describeObject(key, (await send(url, signal)).headers);
+  }
+
   return {
     list,
-    async stat(key, signal) {
-      const url = () => ({ method: 'HEAD', url: locate(key), headers: [] });
-      return describeObject(key, (await send(url, signal)).headers);
-    },
+    stat,
     read(key, { from, version }, signal, use) {
       const headers = [
         ['accept', '*/*'],
@@ -131,16 +134,19 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
             )
             .join('');
           const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list}</CompleteMultipartUpload>`;
-          const answer = await send(
-            () => ({
-              method: 'POST',
-              url: locate(key, { uploadId: upload }),
-              headers: [['content-type', 'application/xml']],
-              body: Buffer.from(text),
-            }),
-            signal,
-          );
-          requireDone(answer, name);
+          const call = (): StoreCall => ({
+            method: 'POST',
+            url: locate(key, { uploadId: upload }),
+            headers: [['content-type', 'application/xml']],
+            body: Buffer.from(text),
+          });
+          const answer = await send(call, signal).catch(async (error: Error) => {
+            if (!error.message.includes('(NoSuchUpload')) throw error;
+            // An attempt whose answer was lost has completed it, if the object is made of these parts.
+            const { version } = await stat(key, signal).catch(() => ({ version: '' }));
+            if (version !== tagOfParts(parts)) throw error;
+          });
+          if (answer !== undefined) requireDone(answer, name);
         },
         async abandon(upload) {
           const call = () => ({ method: 'DELETE', url: locate(key, { uploadId: upload }), headers: [] });
@@ -220,6 +226,12 @@ function requireElement(xml: string, element: string, name: string): string {
   const found = readElement(xml, element);
   if (found !== undefined) return found;
   throw new ConnectorError(`${name} answered without ${element}: check "endpoint"`);
+}
+
+/** Of an object that was uploaded in parts with these tags, unless the store encrypts it by a key of its own. */
+function tagOfParts(parts: readonly string[]): string {
+  const sums = parts.map((tag) => Buffer.from(tag.replaceAll('"', ''), 'hex'));
+  return `"${createHash('md5').update(Buffer.concat(sums)).digest('hex')}-${parts.length}"`;
 }
 
 /** A server begins the answer to a long call with 200 before it knows its end. */

@@ -23,7 +23,7 @@ export interface StoreProtocol {
   /** Of messages, such as `s3://bucket`. */
   name: string;
   /** The request with its signature. @param skew milliseconds that the server's clock is ahead */
-  sign(call: StoreCall, skew: number): Promise<SentRequest>;
+  sign(call: StoreCall, skew: number, signal: AbortSignal): Promise<SentRequest>;
   readFault(response: ReceivedResponse): StoreFault;
   /** Whether another request can succeed, such as one to another region, because of what the server said. */
   adapt?(response: ReceivedResponse): boolean;
@@ -58,7 +58,7 @@ export function createStoreCalls(exchange: Exchange, protocol: StoreProtocol, ti
     signal: AbortSignal,
     use: (response: StreamedResponse) => Promise<Result>,
   ): Promise<{ result: Result } | { refused: ReceivedResponse }> {
-    const request = await protocol.sign(build(), skew);
+    const request = await protocol.sign(build(), skew, signal);
     return exchange.stream({ ...request, isRaw: true }, signal, async (response) => {
       if (response.status >= 200 && response.status < 300) return { result: await use(response) };
       return { refused: await readText(response) };

@@ -23,12 +23,18 @@ export async function unpackZip(path: string, options: ZipOptions): Promise<Fetc
     throw new PermanentFault(`it is no zip archive that can be read: ${error.message}`);
   });
   const found: FetchedFile[] = [];
+  const names = new Set<string>();
   let total = 0;
   try {
     if (zip.entryCount > entryLimit)
       throw new PermanentFault(`it has ${zip.entryCount} files; the limit of an archive is ${entryLimit}`);
     for await (const entry of zip.eachEntry()) {
       if (isLeftOut(entry)) continue;
+      if (names.has(entry.fileName))
+        throw new PermanentFault(
+          `it has two files "${entry.fileName}": rows are told apart by the name of their file`,
+        );
+      names.add(entry.fileName);
       if (entry.isEncrypted())
         throw new PermanentFault(`its file "${entry.fileName}" is encrypted, which is not supported`);
       // What the archive says of itself is not believed: its bytes are counted as they come.

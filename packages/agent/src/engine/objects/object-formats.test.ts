@@ -116,6 +116,12 @@ describe('formats of s3-load', () => {
     assert.equal((await load({})).message, '4 rows from 2 objects');
     s3.put('c.zip', zip({ 'z.csv': '5\nsix\n' }));
     assert.match((await load({})).message, /c\.zip\/z\.csv, row 2: "six"/);
+    const twice = [
+      ['z.csv', '5\n'],
+      ['z.csv', '6\n'],
+    ] as const;
+    s3.put('c.zip', zip(twice));
+    assert.match((await load({})).message, /"c\.zip": it has two files "z\.csv"/);
     s3.put('c.zip', Buffer.from('PK\x03\x04 and nothing else'));
     assert.match((await load({})).message, /"c\.zip": it is no zip archive that can be read/);
     s3.put('c.zip', gzipSync('5\n').subarray(0, 12));

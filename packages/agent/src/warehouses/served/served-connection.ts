@@ -94,8 +94,17 @@ export function createServedConnection(
     return { rowCount };
   }
 
-  async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
-    const rows: Value[][] = [];
+  /** Returns the columns. The agent handles rows while they arrive, in turns with its other work. */
+  async function readRows(
+    sql: string,
+    {
+      maxRows,
+      limit,
+      secret,
+    }: { maxRows: number; limit?: AbortSignal | undefined; secret?: SecretSql | undefined },
+    take: (row: Value[]) => void,
+  ): Promise<string[]> {
+    let count = 0;
     let size = 0;
     let fault: Error | undefined;
     const { columns } = await run({
@@ -105,18 +114,21 @@ export function createServedConnection(
       secret: bindsSecrets ? secret : undefined,
       onRow(row) {
         for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
-        if (rows.length === maxRows)
+        if (count === maxRows)
           fault = new Error(`the query returns more than ${maxRows} rows: add a filter or a LIMIT`);
         else if (size > resultLimit)
           fault = new Error(
             `the query returns more than ${resultLimit} bytes: select fewer columns, or add a filter or a LIMIT`,
           );
-        else rows.push(row);
+        else {
+          count += 1;
+          take(row);
+        }
         return fault === undefined;
       },
     });
     if (fault !== undefined) throw fault;
-    return { columns, rows };
+    return columns;
   }
 
   async function copy(sql: string, file: CopiedFile, _session?: number, limit?: AbortSignal) {
@@ -127,9 +139,17 @@ export function createServedConnection(
 
   return {
     execute: (sql, _session, limit, secret) => execute(sql, limit, secret),
-    query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
-    queryText: async (sql, maxRows, _session, limit, secret) =>
-      JSON.stringify(await query(sql, maxRows, limit, secret)),
+    async query(sql, maxRows, _session, limit, secret) {
+      const rows: Value[][] = [];
+      const columns = await readRows(sql, { maxRows, limit, secret }, (row) => void rows.push(row));
+      return { columns, rows };
+    },
+    async queryText(sql, maxRows, _session, limit, secret) {
+      const rows: string[] = [];
+      const take = (row: Value[]) => void rows.push(JSON.stringify(row));
+      const columns = await readRows(sql, { maxRows, limit, secret }, take);
+      return `{"columns":${JSON.stringify(columns)},"rows":[${rows.join(',')}]}`;
+    },
     ...(first.copy === undefined ? {} : { copy }),
     async close() {
       isClosed = true;

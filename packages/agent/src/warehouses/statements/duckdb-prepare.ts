@@ -3,11 +3,14 @@ import type { DuckDBConnection, DuckDBExtractedStatements, DuckDBPreparedStateme
 import { convertOperands } from '@headgate/pipelines/user-sql';
 import { getReason } from '../../log.ts';
 import { convertVariants } from './duckdb-variants.ts';
+import { measurePlanning, planningLimit } from './planning-cost.ts';
 
 /** Conversions in one statement. Each costs another attempt to prepare it. */
 const mostAttempts = 200;
 /** Characters that all conversions of a statement read again: nothing else of the process goes on meanwhile. */
 const mostRead = 10_000_000;
+/** Of the longest expressions, which take 2 s each. */
+const mostPlannings = 4;
 
 /**
  * @param statements of `sql`, of which there is one
@@ -20,7 +23,8 @@ export async function prepareConverted(
   statements: DuckDBExtractedStatements,
   mayUseVariants: boolean,
 ): Promise<{ statement: DuckDBPreparedStatement; sql: string }> {
-  const attempts = Math.min(mostAttempts, mostRead / sql.length);
+  const planning = measurePlanning(sql);
+  const attempts = Math.min(mostAttempts, mostRead / sql.length, (mostPlannings * planningLimit) / planning);
   let attempt = { sql, statements };
   let isConverted = !mayUseVariants;
   for (let count = 0; ; count += 1) {

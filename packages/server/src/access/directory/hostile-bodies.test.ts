@@ -59,7 +59,7 @@ for (const [where, build] of bodies)
     for (const [index, [, reason, item]] of items.entries()) {
       const body = build(item);
       for (const operation of index === 0 ? operations : [createScimUser])
-        await assert.rejects(async () => reader.read(operation, Buffer.from(body), 'account'), {
+        await assert.rejects(async () => reader.read(operation, [Buffer.from(body)], 'account'), {
           code: 'invalid-json',
           message: reason,
         });
@@ -70,7 +70,7 @@ test('8 MB of members are read', async () => {
   const member = (index: number) =>
     `{"value":"01a1fd70-f1c0-7ba9-8a73-${String(index).padStart(12, '0')}","type":"User"}`;
   const body = fill('{"displayName":"a","members":[', member, ']}');
-  const { value, faults } = await reader.read(createScimGroup, body, 'account');
+  const { value, faults } = await reader.read(createScimGroup, [body], 'account');
   assert.deepEqual(faults, []);
   assert.ok((value as { members: unknown[] }).members.length > 130_000);
 });

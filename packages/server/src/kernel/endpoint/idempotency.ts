@@ -12,6 +12,7 @@ import {
   type Transaction,
   typed,
 } from '../database/database.ts';
+import type { BodyPieces } from '../http/body-pieces.ts';
 import { invalidRequest, problem } from '../http/problems.ts';
 import { type Sealer, Secret } from '../security/sealed.ts';
 
@@ -67,7 +68,7 @@ const insertRecord = insertStatement('idempotency_record', {
 });
 
 /** A digest of the request's content, stored to detect a different request with the same key. */
-export function digestRequest(sealer: Sealer, content: Buffer | string): Buffer {
+export function digestRequest(sealer: Sealer, content: BodyPieces | string): Buffer {
   return sealer.digest(content, 'idempotent request');
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../database/database.ts';
 import { createEventSource, recordEvents } from '../database/events.ts';
 import { createSlices } from '../event-loop.ts';
+import type { BodyPieces } from '../http/body-pieces.ts';
 import { warningHeader } from '../http/ignored-members.ts';
 import { problem } from '../http/problems.ts';
 import { renderJson } from '../http/render-json.ts';
@@ -223,7 +224,7 @@ export async function renderAnswer<Op extends Operation>(
  */
 const digests = new WeakMap<FastifyRequest, Buffer>();
 
-export function keepDigest(request: FastifyRequest, sealer: Sealer, content: Buffer): void {
+export function keepDigest(request: FastifyRequest, sealer: Sealer, content: BodyPieces): void {
   if (request.headers['idempotency-key'] !== undefined) digests.set(request, digestRequest(sealer, content));
 }
 

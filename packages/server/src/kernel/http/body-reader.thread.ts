@@ -1,6 +1,7 @@
 /** The thread that parses large bodies. */
 import { operations } from '@headgate/contract';
 import { serveThread } from '../threads/serve-thread.ts';
+import { wipePieces } from './body-pieces.ts';
 import type { Reading, ReadingOrder } from './body-reader.ts';
 import { type BodyReading, createBodyReading } from './body-reading.ts';
 import { Problem } from './problems.ts';
@@ -17,7 +18,8 @@ function findReading(id: string): BodyReading {
   return made;
 }
 
-function read({ operationId, content }: ReadingOrder): Reading {
+function read({ operationId, pieces }: ReadingOrder): Reading {
+  const content = Buffer.concat(pieces);
   try {
     const { value, unknown, faults } = findReading(operationId)(content);
     return faults.length > 0 ? { faulty: { unknown, faults } } : { unknown, json: JSON.stringify(value) };
@@ -26,7 +28,7 @@ function read({ operationId, content }: ReadingOrder): Reading {
     throw failure;
   } finally {
     // The content may hold a secret.
-    content.fill(0);
+    wipePieces([content, ...pieces]);
   }
 }
 

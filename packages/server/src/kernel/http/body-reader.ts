@@ -5,13 +5,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Operation } from '@headgate/contract';
 import { createWorkThread, TooCostly } from '../threads/work-thread.ts';
+import { type BodyPieces, joinPieces, listOwnMemory, measurePieces, wipePieces } from './body-pieces.ts';
 import { type BodyReading, createBodyReading, type ReadBody } from './body-reading.ts';
 import { Problem, problem } from './problems.ts';
 
 /** An order to the thread. */
 export interface ReadingOrder {
   operationId: string;
-  content: Uint8Array;
+  pieces: readonly Uint8Array[];
 }
 
 /** A result of the thread: the body, its faults, or the reason of an `invalid-json`. */
@@ -22,8 +23,11 @@ export type Reading =
   | { invalid: string };
 
 export interface BodyReader {
-  /** Throws `invalid-json`, and `overloaded` if too many large bodies wait, for the account or in total. */
-  read(operation: Operation, content: Buffer, accountId: string): ReadBody | Promise<ReadBody>;
+  /**
+   * Throws `invalid-json`, and `overloaded` if too many large bodies wait, for the account or in total. The pieces of a
+   * large one are moved to the thread, and empty from then on.
+   */
+  read(operation: Operation, pieces: BodyPieces, accountId: string): ReadBody | Promise<ReadBody>;
 }
 
 /** Bodies up to this size are read at once, which takes a few milliseconds at most. */
@@ -59,10 +63,11 @@ export function createBodyReader({
     refuse: () => problem('overloaded'),
   });
 
-  async function readInThread({ id }: Operation, content: Buffer, accountId: string): Promise<ReadBody> {
-    const allowed = milliseconds + (content.length / 1_048_576) * timePerMegabyte;
-    const order = { operationId: id, content };
-    const reading = await thread.run(accountId, order, { milliseconds: allowed }).catch((failure) => {
+  async function readInThread({ id }: Operation, pieces: BodyPieces, accountId: string): Promise<ReadBody> {
+    const allowed = milliseconds + (measurePieces(pieces) / 1_048_576) * timePerMegabyte;
+    const limits = { milliseconds: allowed, transfer: listOwnMemory(pieces) };
+    const order = { operationId: id, pieces };
+    const reading = await thread.run(accountId, order, limits).catch((failure) => {
       throw failure instanceof TooCostly ? refuseCostly(failure) : failure;
     });
     if ('faulty' in reading) return { value: undefined, ...reading.faulty };
@@ -74,14 +79,20 @@ export function createBodyReader({
   }
 
   return {
-    read(operation, content, accountId) {
-      if (content.length > smallBytes) return readInThread(operation, content, accountId);
+    read(operation, pieces, accountId) {
+      if (measurePieces(pieces) > smallBytes) return readInThread(operation, pieces, accountId);
       let reading = readings.get(operation);
       if (reading === undefined) {
         reading = createBodyReading(operation);
         readings.set(operation, reading);
       }
-      return reading(content);
+      const content = joinPieces(pieces);
+      try {
+        return reading(content);
+      } finally {
+        // A copy of several pieces is not wiped by the caller.
+        if (pieces.length > 1) wipePieces([content]);
+      }
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   gunzip,
   inflate,
 } from 'node:zlib';
+import { type BodyPieces, joinPieces, wipePieces } from './body-pieces.ts';
 import { type Problem, problem, withHeaders } from './problems.ts';
 
 type Whole = (
@@ -61,6 +62,24 @@ export function decode(
     }
     const tooLarge = 'code' in failure && failure.code === 'ERR_BUFFER_TOO_LARGE';
     done(tooLarge ? limit.exceeded() : problem('invalid-content-encoding', { encoding }));
+  });
+}
+
+/** The same in pieces; those of an uncompressed body are not touched. */
+export async function decodePieces(
+  pieces: BodyPieces,
+  headers: IncomingHttpHeaders,
+  limit: { bytes: number; exceeded: () => Problem },
+): Promise<BodyPieces> {
+  if (readEncoding(headers) === undefined) return pieces;
+  const { promise, resolve, reject } = Promise.withResolvers<BodyPieces>();
+  const bytes = joinPieces(pieces);
+  decode(bytes, headers, limit, (failure, content) =>
+    content === undefined ? reject(failure) : resolve([content]),
+  );
+  return promise.finally(() => {
+    // They may hold a secret.
+    wipePieces([bytes]);
   });
 }
 

@@ -127,7 +127,7 @@ function isWord(schema: JsonSchema, value: unknown): boolean {
 function checkText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
   // A text has at most as many characters as UTF-16 units, so counting is needed only near the limits.
-  const length = text.length > maxLength || text.length < minLength * 2 ? [...text].length : text.length;
+  const length = text.length > maxLength || text.length < minLength * 2 ? countCharacters(text) : text.length;
   if (length < minLength) {
     addFault(
       search,
@@ -149,6 +149,13 @@ function checkText(schema: JsonSchema, text: string, path: Path | undefined, sea
   } else if (format !== undefined && (length > maxLength || !search.isFormat(format, text))) {
     addFault(search, path, `must be ${formatForms[format] ?? `a ${format}`}${quoteValue(text, search)}`);
   }
+}
+
+/** In place of a list of the characters, which takes 100 ms for 8 MiB. */
+function countCharacters(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
 }
 
 /** Descriptions of JSON Schema formats that complete "must be …". */

@@ -108,7 +108,7 @@ const nameFaults = [{ pointer: '/name', detail: 'must have at most 255 character
 
 test('the time for a body begins when the thread has started, which takes long on a busy machine', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const reading = createBodyReader({ limitBytes: limit }).read(createVariable, Buffer.from(longName), 'a');
+  const reading = createBodyReader({ limitBytes: limit }).read(createVariable, [Buffer.from(longName)], 'a');
   t.mock.timers.tick(3_600_000);
   assert.deepEqual((await reading).faults, nameFaults);
 });
@@ -119,9 +119,35 @@ test('a body that exceeds the memory of the thread is refused, and the next one 
   const reader = createBodyReader({ limitBytes: limit, megabytes: 32, milliseconds: 200_000 });
   const many = Buffer.from(`[${Array.from({ length: 900_000 }, (_, index) => `"${index}"`).join(',')}]`);
   await assert.rejects(
-    async () => reader.read(writeOverrides, many, 'account'),
+    async () => reader.read(writeOverrides, [many], 'account'),
     (failure) => failure instanceof Problem && /takes too much memory; send less/.test(failure.message),
   );
-  const { faults } = await reader.read(createVariable, Buffer.from(longName), 'account');
+  const { faults } = await reader.read(createVariable, [Buffer.from(longName)], 'account');
   assert.deepEqual(faults, nameFaults);
+});
+
+test('a large body goes to the thread in its pieces, without a copy', async () => {
+  const reader = createBodyReader({ limitBytes: limit });
+  const bytes = new TextEncoder().encode(longName);
+  // Each with memory of its own, as they arrive.
+  const pieces = [bytes.slice(0, 40_000), bytes.slice(40_000)].map(({ buffer }) => Buffer.from(buffer));
+  const { faults } = await reader.read(createVariable, pieces, 'account');
+  assert.deepEqual(faults, nameFaults);
+  assert.deepEqual(
+    pieces.map(({ length }) => length),
+    [0, 0],
+  );
+});
+
+test('a body in pieces is read as a whole, also where a character is in two of them', async () => {
+  const bytes = Buffer.from(
+    JSON.stringify({ name: 'a', type: 'TEXT', behaviour: 'SHARED', value: '\u{1f3d9}' }),
+  );
+  const cut = bytes.indexOf(0x9f);
+  const reading = await createBodyReader({ limitBytes: limit }).read(
+    createVariable,
+    [bytes.subarray(0, cut), bytes.subarray(cut)],
+    'account',
+  );
+  assert.equal((reading.value as { value: string }).value, '\u{1f3d9}');
 });

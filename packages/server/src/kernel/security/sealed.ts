@@ -27,7 +27,8 @@ export interface Sealer {
   seal(secret: Secret, purpose: string): Buffer;
   /** Throws if the value is incomplete, or was sealed with another key or for another purpose. */
   unseal(sealed: Buffer, purpose: string): Secret;
-  digest(text: string | Buffer, purpose: string): Buffer;
+  /** A list counts as the whole of its pieces. */
+  digest(text: string | readonly Buffer[], purpose: string): Buffer;
   matches(text: string, purpose: string, digest: Buffer): boolean;
 }
 
@@ -41,8 +42,10 @@ export function createSealer(masterKey: Buffer): Sealer {
   // A key object: converting plain bytes for each digest would cost four times the digest.
   const digestKey = createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', 'headgate digests 1', 32)));
 
-  function digest(text: string | Buffer, purpose: string): Buffer {
-    return createHmac('sha256', digestKey).update(purpose).update('\0').update(text).digest();
+  function digest(text: string | readonly Buffer[], purpose: string): Buffer {
+    const hmac = createHmac('sha256', digestKey).update(purpose).update('\0');
+    for (const piece of typeof text === 'string' ? [text] : text) hmac.update(piece);
+    return hmac.digest();
   }
 
   return {

@@ -19,16 +19,20 @@ export class TooCostly extends Error {
   }
 }
 
+interface WorkLimits {
+  milliseconds: number;
+  megabytes?: number | undefined;
+  transfer?: readonly ArrayBuffer[];
+}
+
 export interface WorkThread<Order, Result> {
   /**
    * `milliseconds` is for the work alone: the time that it waits and that the thread needs to start does not count.
    * With `megabytes` above those of the thread, it runs in another thread with that limit. Throws TooCostly.
+   *
+   * The memory of `transfer` goes to the thread without a copy, and is empty here from then on.
    */
-  run(
-    owner: QueueOwner,
-    order: Order,
-    limits: { milliseconds: number; megabytes?: number | undefined },
-  ): Promise<Result>;
+  run(owner: QueueOwner, order: Order, limits: WorkLimits): Promise<Result>;
 }
 
 export interface WorkThreadOptions {
@@ -78,7 +82,7 @@ export function createWorkThread<Order, Result>(options: WorkThreadOptions): Wor
 
   async function runInThread(
     order: Order,
-    { milliseconds, megabytes = usualMegabytes }: { milliseconds: number; megabytes?: number | undefined },
+    { milliseconds, megabytes = usualMegabytes, transfer = [] }: WorkLimits,
   ): Promise<Result> {
     const used = getThread(megabytes);
     const { worker } = used;
@@ -108,7 +112,7 @@ export function createWorkThread<Order, Result>(options: WorkThreadOptions): Wor
     if (used.isReady) startTime();
     worker.on('message', acceptMessage).on('error', handleError).on('exit', handleExit);
     worker.ref();
-    worker.postMessage(order);
+    worker.postMessage(order, transfer);
     try {
       return await end.promise;
     } finally {

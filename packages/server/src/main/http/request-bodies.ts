@@ -3,9 +3,10 @@ import type { MediaType, Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { keepDigest } from '../../kernel/endpoint/write.ts';
 import { createOccupant, occupyLoop } from '../../kernel/event-loop.ts';
+import { type BodyPieces, receivePieces, wipePieces } from '../../kernel/http/body-pieces.ts';
 import type { BodyReader } from '../../kernel/http/body-reader.ts';
 import { keepReadBody } from '../../kernel/http/body-reading.ts';
-import { decode, requireKnownEncoding } from '../../kernel/http/content-encoding.ts';
+import { decodePieces, requireKnownEncoding } from '../../kernel/http/content-encoding.ts';
 import { createHeldBodies } from '../../kernel/http/held-bodies.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireTokenOwner } from '../../kernel/security/admission.ts';
@@ -64,42 +65,41 @@ export function readBodies(
     done();
   });
 
-  async function readContent(
+  async function readPieces(
     request: FastifyRequest,
     operation: Operation,
-    content: Buffer,
+    received: BodyPieces,
   ): Promise<unknown> {
-    // The agent protocol has no Idempotency-Key.
-    if (operation.surface !== 'agent') keepDigest(request, sealer, content);
-    const body = await occupyLoop(createOccupant(operation.id), 'body', () =>
-      reader.read(operation, content, requireTokenOwner(request).accountId),
-    );
-    keepReadBody(request, body);
-    return body.value;
+    const held = [received];
+    try {
+      const pieces = await decodePieces(received, request.headers, limit);
+      held.push(pieces);
+      // The agent protocol has no Idempotency-Key.
+      if (operation.surface !== 'agent') keepDigest(request, sealer, pieces);
+      const body = await occupyLoop(createOccupant(operation.id), 'body', () =>
+        reader.read(operation, pieces, requireTokenOwner(request).accountId),
+      );
+      keepReadBody(request, body);
+      return body.value;
+    } finally {
+      if (operation.bodyHoldsSecret !== undefined) wipePieces(held.flat());
+    }
   }
 
-  app.addContentTypeParser<Buffer>(
-    mediaForms['application/json'],
-    { parseAs: 'buffer' },
-    (request, bytes, done) => {
-      const { operation } = request.routeOptions.config;
-      if (operation === undefined) return done(null);
-      decode(bytes, request.headers, limit, (failure, content) => {
-        const holdsSecret = operation.bodyHoldsSecret !== undefined;
-        if (content === undefined) {
-          if (holdsSecret) bytes.fill(0);
-          return done(failure);
-        }
-        readContent(request, operation, content)
-          .finally(() => {
-            if (holdsSecret) for (const buffer of [bytes, content]) buffer.fill(0);
-          })
-          .then(
-            (value) => done(null, value),
-            (invalid: Error) => done(invalid),
-          );
-      });
-    },
-  );
+  app.addContentTypeParser(mediaForms['application/json'], (request, payload, done) => {
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined) return done(null);
+    if (Number(request.headers['content-length'] ?? 0) > limit.bytes) return done(limit.exceeded());
+    receivePieces(payload, limit, (failure, pieces) => {
+      if (failure !== null) {
+        if (operation.bodyHoldsSecret !== undefined) wipePieces(pieces);
+        return done(failure);
+      }
+      readPieces(request, operation, pieces).then(
+        (value) => done(null, value),
+        (invalid: Error) => done(invalid),
+      );
+    });
+  });
   app.addContentTypeParser(mediaForms['multipart/form-data'], (_request, _payload, done) => done(null));
 }
