@@ -200,7 +200,11 @@ function supplyTable(message: string, { tables, schemas }: Supplies, { columnsOf
   const pattern = /no table matches "([^"]+)"/.exec(message)?.[1]?.replaceAll('%', 'x');
   const name = table ?? there ?? pattern;
   if (name === undefined) return false;
-  const place = findPlace(message, name);
+  const schemaOf = /lower\(table_schema\) = lower\('([^']+)'\)/.exec(message)?.[1];
+  const place =
+    pattern !== undefined && schemaOf !== undefined
+      ? [schemaOf, pattern].map(quoteName).join('.')
+      : findPlace(message, name);
   if (tables.has(place)) return false;
   const names = readNames(place);
   if (names.length > 1) schemas.add(names.slice(0, -1).join('.'));
@@ -222,6 +226,13 @@ function supplyView(message: string, { views }: Supplies): boolean {
 function readColumn(message: string): Column | undefined {
   const referenced = /Referenced column "([^"]+)" (?:was )?not found/.exec(message)?.[1];
   if (referenced !== undefined) return { name: referenced };
+  // DuckDB looks elsewhere for what the table in the FROM of a join does not have.
+  const alias = /Referenced table "(\w+)" not found/.exec(message)?.[1];
+  const elsewhere =
+    alias === undefined
+      ? undefined
+      : new RegExp(`LINE \\d+:[\\s\\S]{0,300}\\b${alias}\\."?(\\w+)`).exec(message)?.[1];
+  if (elsewhere !== undefined) return { name: elsewhere };
   const updated = /Referenced update column "?([\w $]+?)"? not found in table/.exec(message)?.[1];
   if (updated !== undefined) return { name: updated };
   const [, table, name] =

@@ -71,17 +71,7 @@ export function renderAlter(nodes: readonly Node[], frame: Frame): StatementSql 
   if (isWord(object, 'STAGE'))
     refuse(frame, object, 'ALTER STAGE is not supported here: write CREATE OR REPLACE STAGE');
   if (
-    isWord(
-      object,
-      'STREAM',
-      'TASK',
-      'PIPE',
-      'EXTERNAL',
-      'DYNAMIC',
-      'PROCEDURE',
-      'FUNCTION',
-      'MATERIALIZED',
-    )
+    isWord(object, 'STREAM', 'TASK', 'PIPE', 'EXTERNAL', 'DYNAMIC', 'PROCEDURE', 'FUNCTION', 'MATERIALIZED')
   )
     refuse(frame, object, `ALTER ${object.value} is not supported here`);
   return createPlain(nodes, frame);

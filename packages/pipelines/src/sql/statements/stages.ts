@@ -49,7 +49,10 @@ export function renderCreateStage(
     refuse(
       frame,
       nodes[at],
-      notHere('a stage without URL', "give the address of an object store, such as URL = 's3://bucket/folder/'"),
+      notHere(
+        'a stage without URL',
+        "give the address of an object store, such as URL = 's3://bucket/folder/'",
+      ),
     );
   if (options.has('CREDENTIALS'))
     refuse(
