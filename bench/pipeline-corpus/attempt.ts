@@ -11,7 +11,8 @@ import { createCatalogWatch } from '../../packages/agent/src/warehouses/duckdb-k
 import { execute, query } from '../../packages/agent/src/warehouses/duckdb-statement.ts';
 import { readBuiltInFunctions } from '../../packages/agent/src/warehouses/statements/duckdb-functions.ts';
 import { createStores, type TableColumns } from './objects.ts';
-import { quoteName, renderStages, renderSupplies, type Supplies } from './supply.ts';
+import type { Supplies } from './supplies.ts';
+import { quoteName, renderStages, renderSupplies } from './supply.ts';
 
 export interface AttemptInput {
   readonly folder: string;

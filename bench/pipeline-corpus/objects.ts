@@ -11,21 +11,8 @@ import { fetchObject } from '../../packages/agent/src/stores/fetched-file.ts';
 import type { ObjectStore, StoredObject } from '../../packages/agent/src/stores/object-store.ts';
 import type { StoreAccess } from '../../packages/agent/src/stores/store-access.ts';
 import { realTime } from '../../packages/agent/src/time.ts';
-import type { Supplies } from './supply.ts';
+import type { ObjectUse, Supplies } from './supplies.ts';
 import { guessType, renderPlain, rowCount } from './values.ts';
-
-/** How the component that looks for an object reads it. */
-export interface ObjectUse {
-  readonly pattern: string;
-  readonly type: 'CSV' | 'JSON';
-  readonly delimiter: string;
-  readonly headerLines: number;
-  readonly isArray: boolean;
-  readonly byName: boolean;
-  readonly columns: readonly string[];
-  /** The table that is loaded; '' if its name is an expression. */
-  readonly table: string;
-}
 
 /** The columns of the tables that were read, by the name in lower case; '' for the last one. */
 export type KnownTables = ReadonlyMap<string, TableColumns>;

@@ -1,56 +1,7 @@
 import { supplyConversion } from './conversions.ts';
 import type { Inputs } from './inputs.ts';
-import type { ObjectUse } from './objects.ts';
-import { guessType, guessValue, quoteText, renderValue, rowCount, type TextKind } from './values.ts';
-
-/**
- * What a pipeline needs and its repository does not have. A run fails and names it; then it is supplied, and the run
- * begins again with an empty database. Rows are made from the names of the columns; see `docs/pipeline-corpus.md`.
- */
-export interface Supplies {
-  /** SQL to run before the pipeline. */
-  readonly schemas: Set<string>;
-  /** Columns with their types, by the table. */
-  readonly tables: Map<string, Map<string, string>>;
-  /** The names of tables that are to be views, in lower case. */
-  readonly views: Set<string>;
-  readonly variables: Map<string, string>;
-  readonly secrets: Set<string>;
-  /** Connector profiles: their texts, by the names of their files. */
-  readonly profiles: Map<string, string>;
-  /** Stages, by the names that messages give them. */
-  readonly stages: Set<string>;
-  /** Objects of stores, by their addresses. */
-  readonly objects: Map<string, ObjectUse>;
-  /** Called pipelines that are elsewhere in the repository: where, by the name of the call. */
-  readonly moved: Map<string, string>;
-  /** The values of columns in the first row, by their names in lower case. */
-  readonly values: Map<string, string>;
-  /** Types that columns had. */
-  readonly changes: Set<string>;
-  /** Of the pipeline's variables; absent: it starts without any. */
-  inputs?: Inputs;
-  /** The rows of each table. */
-  rows: number;
-  /** What texts look like. */
-  texts: TextKind;
-}
-
-export const createSupplies = (): Supplies => ({
-  schemas: new Set(),
-  tables: new Map(),
-  views: new Set(),
-  variables: new Map(),
-  secrets: new Set(),
-  profiles: new Map(),
-  stages: new Set(),
-  objects: new Map(),
-  moved: new Map(),
-  values: new Map(),
-  changes: new Set(),
-  rows: rowCount,
-  texts: 'number',
-});
+import type { Supplies } from './supplies.ts';
+import { guessType, guessValue, quoteText, renderValue } from './values.ts';
 
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 /** Creates what is to be there before the run, in SQL of a user. */

@@ -29,7 +29,9 @@ const sourceParameters = {
     'A stage that CREATE STAGE made: the objects of its address are loaded. [Custom]: those that the prefix names.',
     { standard: '[Custom]' },
   ),
-  stageDatabase: textParameter('The database of the stage. Empty or `[Environment Default]`: the environment’s.'),
+  stageDatabase: textParameter(
+    'The database of the stage. Empty or `[Environment Default]`: the environment’s.',
+  ),
   stageSchema: textParameter('The schema of the stage. Empty or `[Environment Default]`: the environment’s.'),
   encryption: textParameter('How the store encrypts the objects. Encryption by the client is not supported.'),
   pattern: textParameter(

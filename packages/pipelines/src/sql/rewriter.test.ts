@@ -110,7 +110,7 @@ describe('a script', () => {
     ['create stage s', /a stage without URL is not supported here: give the address of an object store/],
     ["create stage s url = 's3://b/' credentials = (aws_key_id = 'x')", /CREDENTIALS of a stage .*remove it/],
     ["create temporary stage s url = 's3://b/'", /a temporary stage/],
-    ["create stage s url = s3", /the value of URL must be a text in quotes/],
+    ['create stage s url = s3', /the value of URL must be a text in quotes/],
     ["alter stage s set url = 's3://b/'", /write CREATE OR REPLACE STAGE/],
     ['call p()', /CALL/],
     [
