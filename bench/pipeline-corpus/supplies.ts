@@ -1,5 +1,10 @@
-import type { Inputs } from './inputs.ts';
 import { rowCount, type TextKind } from './values.ts';
+
+/** Values of a pipeline's variables. */
+export interface Inputs {
+  readonly scalars: Readonly<Record<string, string>>;
+  readonly grids: Readonly<Record<string, readonly (readonly string[])[]>>;
+}
 
 /** How the component that looks for an object reads it. */
 export interface ObjectUse {

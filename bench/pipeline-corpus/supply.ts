@@ -1,9 +1,9 @@
 import { supplyConversion } from './conversions.ts';
-import type { Inputs } from './inputs.ts';
-import type { Supplies } from './supplies.ts';
+import type { Inputs, Supplies } from './supplies.ts';
 import { guessType, guessValue, quoteText, renderValue } from './values.ts';
 
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
 /** Creates what is to be there before the run, in SQL of a user. */
 export const renderStages = ({ stages }: Supplies): string[] =>
   [...stages].map((stage) => `CREATE STAGE IF NOT EXISTS ${quoteName(stage)} URL = 's3://supplied-stage/'`);
