@@ -11,7 +11,8 @@ import { createCatalogWatch } from '../../packages/agent/src/warehouses/duckdb-k
 import { execute, query } from '../../packages/agent/src/warehouses/duckdb-statement.ts';
 import { readBuiltInFunctions } from '../../packages/agent/src/warehouses/statements/duckdb-functions.ts';
 import { createStores, type TableColumns } from './objects.ts';
-import { quoteName, renderStages, renderSupplies, type Supplies } from './supply.ts';
+import type { Supplies } from './supplies.ts';
+import { quoteName, renderStages, renderSupplies } from './supply.ts';
 
 export interface AttemptInput {
   readonly folder: string;
@@ -62,17 +63,24 @@ export async function attempt(input: AttemptInput): Promise<Attempt> {
   for (const sql of renderStages(input.supplies))
     for (const { before, sql: insert } of createUserSql({}).script(sql))
       for (const each of [...before, insert]) await connection.run(each);
-  let columns: TableColumns = [];
+  const known = new Map<string, TableColumns>();
   const warehouse = {
     execute: (sql: string) => execute(connection, sql, rules),
     async query(sql: string, maxRows: number) {
       const result = await query(connection, sql, rules, maxRows);
       if (sql.includes('information_schema.columns'))
-        columns = result.rows.map(([name, type]) => [String(name), String(type)] as const);
+        for (const table of [
+          /lower\(table_name\) = lower\('(.+?)'\)/.exec(sql)?.[1]?.toLowerCase() ?? '',
+          '',
+        ])
+          known.set(
+            table,
+            result.rows.map(([name, type]) => [String(name), String(type)] as const),
+          );
       return result;
     },
   };
-  const stores = createStores(input.supplies, input.seed, () => columns);
+  const stores = createStores(input.supplies, input.seed, known);
   const fixture = await createFixture(input.runScript, openEndpoint, noDownloads, warehouse, stores);
   try {
     const texts = input.files.map((path) => [path, readFileSync(join(input.folder, path), 'utf8')]);

@@ -1,5 +1,5 @@
 /** Values that do not fit: other types of columns, other texts, fewer rows, or rows that a condition finds. */
-import type { Supplies } from './supply.ts';
+import type { Supplies } from './supplies.ts';
 import { textKinds } from './values.ts';
 
 const isConversion =

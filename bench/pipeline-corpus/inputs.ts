@@ -1,11 +1,7 @@
 /** Values for the variables of a pipeline that a caller sets: those that have none by themselves. */
 import { parse } from 'yaml';
+import type { Inputs } from './supplies.ts';
 import { guessCell, guessValue } from './values.ts';
-
-export interface Inputs {
-  readonly scalars: Readonly<Record<string, string>>;
-  readonly grids: Readonly<Record<string, readonly (readonly string[])[]>>;
-}
 
 interface Variable {
   metadata?: {

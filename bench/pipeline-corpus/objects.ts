@@ -11,20 +11,11 @@ import { fetchObject } from '../../packages/agent/src/stores/fetched-file.ts';
 import type { ObjectStore, StoredObject } from '../../packages/agent/src/stores/object-store.ts';
 import type { StoreAccess } from '../../packages/agent/src/stores/store-access.ts';
 import { realTime } from '../../packages/agent/src/time.ts';
-import type { Supplies } from './supply.ts';
+import type { ObjectUse, Supplies } from './supplies.ts';
 import { guessType, renderPlain, rowCount } from './values.ts';
 
-/** How the component that looks for an object reads it. */
-export interface ObjectUse {
-  readonly pattern: string;
-  readonly type: 'CSV' | 'JSON';
-  readonly delimiter: string;
-  readonly headerLines: number;
-  readonly isArray: boolean;
-  readonly byName: boolean;
-  readonly columns: readonly string[];
-}
-
+/** The columns of the tables that were read, by the name in lower case; '' for the last one. */
+export type KnownTables = ReadonlyMap<string, TableColumns>;
 export type TableColumns = readonly (readonly [name: string, type: string])[];
 
 interface StepMessage {
@@ -83,12 +74,8 @@ export function renderMatch(pattern: string): string {
     .replaceAll(/\{\d[^}]*\}|[()*+?]/g, '');
 }
 
-/** The stores of one attempt. `lastColumns`: of the table that was read before the list, which is the loaded one. */
-export function createStores(
-  { objects, texts }: Supplies,
-  seed: number,
-  lastColumns: () => TableColumns,
-): StoreAccess {
+/** The stores of one attempt. */
+export function createStores({ objects, texts }: Supplies, seed: number, tables: KnownTables): StoreAccess {
   const written = new Map<string, Buffer>();
   const contents = new Map<string, Buffer>();
   function find(store: StoreAddress, key: string): Buffer | undefined {
@@ -121,7 +108,7 @@ export function createStores(
         const start = `${nameStore(store)}/`;
         for (const [address, use] of objects) {
           if (!address.startsWith(`${start}${prefix}`)) continue;
-          const content = renderObject(use, lastColumns(), { texts, seed });
+          const content = renderObject(use, tables.get(use.table) ?? tables.get('') ?? [], { texts, seed });
           contents.set(address, address.endsWith('.gz') ? gzipSync(content) : Buffer.from(content));
         }
         const all = new Map([...contents, ...written]);
@@ -184,7 +171,16 @@ const hasName = (names: readonly string[], name: string) =>
   names.some((each) => each.toLowerCase() === name.toLowerCase());
 
 const standard: ObjectUse = {
-  ...{ pattern: '', type: 'CSV', delimiter: ',', headerLines: 0, isArray: false, byName: false, columns: [] },
+  ...{
+    pattern: '',
+    type: 'CSV',
+    delimiter: ',',
+    headerLines: 0,
+    isArray: false,
+    byName: false,
+    columns: [],
+    table: '',
+  },
 };
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -210,7 +206,7 @@ export function readObjectUses(root: string, files: readonly string[]): (compone
 
 function readUse(parameters: Parameters = {}): ObjectUse {
   const text = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
-  const delimiter = text('fieldDelimiter').replaceAll('\\t', '\t');
+  const delimiter = text('fieldDelimiter').replaceAll(/\\+t/g, '\t');
   const { loadColumns } = parameters;
   return {
     pattern: text('pattern') || text('filterRegex'),
@@ -219,6 +215,7 @@ function readUse(parameters: Parameters = {}): ObjectUse {
     headerLines: Number(text('skipHeader')) || 0,
     isArray: /^(?:true|yes)$/i.test(text('stripOuterArray')),
     byName: /case/i.test(text('matchByColumnName')),
+    table: text('targetTable').includes('${') ? '' : text('targetTable').toLowerCase(),
     columns: Array.isArray(loadColumns) ? loadColumns.filter((each) => typeof each === 'string') : [],
   };
 }

@@ -1,58 +1,9 @@
 import { supplyConversion } from './conversions.ts';
-import type { Inputs } from './inputs.ts';
-import type { ObjectUse } from './objects.ts';
-import { guessType, guessValue, quoteText, renderValue, rowCount, type TextKind } from './values.ts';
-
-/**
- * What a pipeline needs and its repository does not have. A run fails and names it; then it is supplied, and the run
- * begins again with an empty database. Rows are made from the names of the columns; see `docs/pipeline-corpus.md`.
- */
-export interface Supplies {
-  /** SQL to run before the pipeline. */
-  readonly schemas: Set<string>;
-  /** Columns with their types, by the table. */
-  readonly tables: Map<string, Map<string, string>>;
-  /** The names of tables that are to be views, in lower case. */
-  readonly views: Set<string>;
-  readonly variables: Map<string, string>;
-  readonly secrets: Set<string>;
-  /** Connector profiles: their texts, by the names of their files. */
-  readonly profiles: Map<string, string>;
-  /** Stages, by the names that messages give them. */
-  readonly stages: Set<string>;
-  /** Objects of stores, by their addresses. */
-  readonly objects: Map<string, ObjectUse>;
-  /** Called pipelines that are elsewhere in the repository: where, by the name of the call. */
-  readonly moved: Map<string, string>;
-  /** The values of columns in the first row, by their names in lower case. */
-  readonly values: Map<string, string>;
-  /** Types that columns had. */
-  readonly changes: Set<string>;
-  /** Of the pipeline's variables; absent: it starts without any. */
-  inputs?: Inputs;
-  /** The rows of each table. */
-  rows: number;
-  /** What texts look like. */
-  texts: TextKind;
-}
-
-export const createSupplies = (): Supplies => ({
-  schemas: new Set(),
-  tables: new Map(),
-  views: new Set(),
-  variables: new Map(),
-  secrets: new Set(),
-  profiles: new Map(),
-  stages: new Set(),
-  objects: new Map(),
-  moved: new Map(),
-  values: new Map(),
-  changes: new Set(),
-  rows: rowCount,
-  texts: 'number',
-});
+import type { Inputs, Supplies } from './supplies.ts';
+import { guessType, guessValue, quoteText, renderValue } from './values.ts';
 
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
 /** Creates what is to be there before the run, in SQL of a user. */
 export const renderStages = ({ stages }: Supplies): string[] =>
   [...stages].map((stage) => `CREATE STAGE IF NOT EXISTS ${quoteName(stage)} URL = 's3://supplied-stage/'`);
@@ -200,7 +151,11 @@ function supplyTable(message: string, { tables, schemas }: Supplies, { columnsOf
   const pattern = /no table matches "([^"]+)"/.exec(message)?.[1]?.replaceAll('%', 'x');
   const name = table ?? there ?? pattern;
   if (name === undefined) return false;
-  const place = findPlace(message, name);
+  const schemaOf = /lower\(table_schema\) = lower\('([^']+)'\)/.exec(message)?.[1];
+  const place =
+    pattern !== undefined && schemaOf !== undefined
+      ? [schemaOf, pattern].map(quoteName).join('.')
+      : findPlace(message, name);
   if (tables.has(place)) return false;
   const names = readNames(place);
   if (names.length > 1) schemas.add(names.slice(0, -1).join('.'));
@@ -222,6 +177,13 @@ function supplyView(message: string, { views }: Supplies): boolean {
 function readColumn(message: string): Column | undefined {
   const referenced = /Referenced column "([^"]+)" (?:was )?not found/.exec(message)?.[1];
   if (referenced !== undefined) return { name: referenced };
+  // DuckDB looks elsewhere for what the table in the FROM of a join does not have.
+  const alias = /Referenced table "(\w+)" not found/.exec(message)?.[1];
+  const elsewhere =
+    alias === undefined
+      ? undefined
+      : new RegExp(`LINE \\d+:[\\s\\S]{0,300}\\b${alias}\\."?(\\w+)`).exec(message)?.[1];
+  if (elsewhere !== undefined) return { name: elsewhere };
   const updated = /Referenced update column "?([\w $]+?)"? not found in table/.exec(message)?.[1];
   if (updated !== undefined) return { name: updated };
   const [, table, name] =

@@ -8,7 +8,8 @@ import { type CorpusPipeline, findMoved, listFiles } from './corpus.ts';
 import { readInputs } from './inputs.ts';
 import { readObjectUses, supplyObjects } from './objects.ts';
 import { renderProfile } from './profiles.ts';
-import { createSupplies, renderStages, renderSupplies, supply } from './supply.ts';
+import { createSupplies } from './supplies.ts';
+import { renderStages, renderSupplies, supply } from './supply.ts';
 
 export interface TrialRequest {
   readonly folder: string;

@@ -57,6 +57,14 @@ check('functions of users', [
     [[2]],
   ],
   [
+    "create function joined(parts array) returns varchar as $$ md5(array_to_string(parts, ',')) $$; select joined(array_construct('a', 'b')) = md5('a,b')",
+    [[true]],
+  ],
+  [
+    "create function size_of(parts array, o object) returns varchar as 'array_size(parts) || get(o, ''k'')::varchar'; select size_of(array_construct(1, 'b', null), object_construct('k', 'v')), size_of(array_construct(), object_construct())",
+    [['3v', null]],
+  ],
+  [
     "create or replace function plus_one(x int) returns int strict immutable comment = 'c' as 'coalesce(x, 5) + 1'; select plus_one(null), plus_one(1)",
     [[null, 2]],
   ],

@@ -104,9 +104,11 @@ function nameFunction(chain: readonly Node[], frame: Frame): string {
 /** `name type [DEFAULT value]`; in Redshift only a type, whose value is `$1`. */
 function readParameter(part: readonly Node[], index: number, frame: Frame): Parameter {
   const only = readType(part, 0, frame);
-  if (only !== undefined && only.next === part.length)
-    return { name: `argument ${index + 1}`, type: copyNodes(frame, part), preset: undefined };
   const type = readType(part, 1, frame);
+  // A name and ARRAY could be the type of an array, which Snowflake does not write so.
+  const isNamed = type?.next === part.length && isWord(part[1], 'ARRAY') && part.length === 2;
+  if (only !== undefined && only.next === part.length && !isNamed)
+    return { name: `argument ${index + 1}`, type: copyNodes(frame, part), preset: undefined };
   const [first] = part;
   if (first === undefined || first.kind === 'group' || type === undefined)
     refuse(frame, first, `"${copyNodes(frame, part)}" is no parameter: write a name and a type`);
@@ -149,10 +151,16 @@ function replaceParameters(
           ? byName.get(token.text.toLowerCase())
           : undefined;
     if (found === undefined) continue;
-    sql += `${body.slice(copied, token.from)}CAST(${quoteName(found.name)} AS ${found.type})`;
+    sql += `${body.slice(copied, token.from)}${castParameter(found)}`;
     copied = token.to;
   }
   return sql + body.slice(copied);
+}
+
+/** A call gives a macro the text of an array or object: the argument of a function that is not known is a text. */
+function castParameter({ name, type }: Parameter): string {
+  const isNested = /^(?:array|object)$/i.test(type); // not SQL: the name of a type
+  return isNested ? `PARSE_JSON(CAST(${quoteName(name)} AS VARCHAR))` : `CAST(${quoteName(name)} AS ${type})`;
 }
 
 function readTokens(body: string, at: Node | undefined, frame: Frame): readonly Token[] {
