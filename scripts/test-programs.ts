@@ -3,7 +3,17 @@
  * a server, and 0.4 s for the bundle. `npm start`, the commands and the packed agent are tested as they are.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin, stop } from 'esbuild';
@@ -120,7 +130,9 @@ function fixOrigin(text: string, path: string, bundles: ReadonlyMap<string, stri
 
 /** With the path of the checkout, which is in the bundles. */
 function digestSources(checkout: string): string {
-  const digest = createHash('sha256').update(`${checkout}\n`).update(readFileSync(fileURLToPath(import.meta.url)));
+  const digest = createHash('sha256')
+    .update(`${checkout}\n`)
+    .update(readFileSync(fileURLToPath(import.meta.url)));
   for (const file of globSync(sources, { cwd: checkout }).sort())
     digest.update(`${file}\n`).update(readFileSync(join(checkout, file)));
   return digest.digest('hex').slice(0, 32);

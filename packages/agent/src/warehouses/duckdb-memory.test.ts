@@ -166,10 +166,7 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
     const bounds = { maxRows: 10, maxBytes: 10_000, rules: {} };
     const noLimit = new AbortController().signal;
     // The limit of DuckDB itself can come first. It also fails this query alone.
-    for (const sql of [
-      growingFast,
-      `select length(string_agg(repeat('x', 1000))) from range(10000000)`,
-    ])
+    for (const sql of [growingFast, `select length(string_agg(repeat('x', 1000))) from range(10000000)`])
       await assert.rejects(
         reading.read(sql, bounds, noLimit),
         /the query was interrupted .*runs go first|the warehouse has 128 MB: make the query smaller/,
