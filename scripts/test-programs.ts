@@ -59,6 +59,7 @@ export async function bundleTestPrograms(checkout: string): Promise<string> {
 }
 
 async function bundle(checkout: string, draft: string, folder: string): Promise<void> {
+  const origin = createOriginPlugin(checkout, folder);
   try {
     await build({
       absWorkingDir: checkout,
@@ -77,11 +78,14 @@ async function bundle(checkout: string, draft: string, folder: string): Promise<
       logLevel: 'silent',
       banner: { js: banner },
       define: { 'import.meta.url': originUrl, 'import.meta.dirname': originFolder },
-      plugins: [keepSeparate, createOriginPlugin(checkout, folder)],
+      plugins: [keepSeparate, origin.plugin],
     });
   } finally {
     await stop();
   }
+  const missing = programs.filter((program) => program !== server && !origin.named.has(program));
+  if (missing.length > 0)
+    throw new Error(`scripts/test-programs.ts: no bundled module starts ${missing.join(', ')} any more`);
 }
 
 const keepSeparate: Plugin = {
@@ -92,21 +96,26 @@ const keepSeparate: Plugin = {
 };
 
 /** Each module finds the files beside it where its source is; the programs find each other in the bundle. */
-function createOriginPlugin(checkout: string, folder: string): Plugin {
-  const bundles = new Map(
-    programs.map((program) => [join(checkout, `${program}.ts`), join(folder, `${program}.mjs`)]),
-  );
-  return {
+function createOriginPlugin(checkout: string, folder: string): { plugin: Plugin; named: Set<string> } {
+  const named = new Set<string>();
+  const findBundle = (path: string): string | undefined => {
+    const program = programs.find((each) => join(checkout, `${each}.ts`) === path);
+    if (program === undefined) return undefined;
+    named.add(program);
+    return join(folder, `${program}.mjs`);
+  };
+  const plugin: Plugin = {
     name: 'keep-origin',
-    setup(plugin) {
-      plugin.onLoad({ filter: /[\\/]packages[\\/].*\.ts$/ }, ({ path }) => {
-        if (relative(checkout, path) === agentProgram)
-          return { contents: nameAgent(checkout, join(folder, `${agent}.mjs`)) };
-        const text = readFileSync(path, 'utf8');
-        return { contents: fixOrigin(text, path, bundles), loader: 'ts' };
+    setup(build) {
+      build.onLoad({ filter: /[\\/]packages[\\/].*\.ts$/ }, ({ path }) => {
+        if (relative(checkout, path) !== agentProgram)
+          return { contents: fixOrigin(readFileSync(path, 'utf8'), path, findBundle), loader: 'ts' };
+        const bundled = findBundle(join(checkout, `${agent}.ts`)) ?? '';
+        return { contents: nameAgent(checkout, bundled) };
       });
     },
   };
+  return { plugin, named };
 }
 
 /** Users that may not enter the checkout run a copy of the sources. */
@@ -116,10 +125,10 @@ export const findAgentProgram = (folder) =>
   folder === ${JSON.stringify(realpathSync(checkout))} ? ${JSON.stringify(bundled)} : join(folder, '${agent}.ts');
 `;
 
-function fixOrigin(text: string, path: string, bundles: ReadonlyMap<string, string>): string {
+function fixOrigin(text: string, path: string, findBundle: (path: string) => string | undefined): string {
   const ofProgram = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g;
   const fixed = text.replaceAll(ofProgram, (whole, target: string) => {
-    const bundled = bundles.get(resolve(dirname(path), target));
+    const bundled = findBundle(resolve(dirname(path), target));
     return bundled === undefined ? whole : `new URL(${JSON.stringify(pathToFileURL(bundled).href)})`;
   });
   const values = [pathToFileURL(path).href, dirname(path)].map((value) => JSON.stringify(value));
