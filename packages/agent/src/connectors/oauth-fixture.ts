@@ -1,4 +1,4 @@
-/** Credentials of connectors for tests: a token server, a vault, and what the control plane says about a configuration. */
+/** A token server, a vault, and what the control plane says about an OAuth configuration. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
