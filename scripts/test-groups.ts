@@ -100,7 +100,10 @@ export function groupTestFiles(
   const slices = [...Map.groupBy(sharing, (path) => path.split('/')[1]).values()].flatMap((each) =>
     dealIntoGroups(each, atOnce),
   );
-  const acceptance = [...Map.groupBy(onInstallation, installationOf).values(), ...alone.map((path) => [path])];
+  const acceptance = [
+    ...Map.groupBy(onInstallation, installationOf).values(),
+    ...alone.map((path) => [path]),
+  ];
   const groups = [...longest.map((path) => [path]), ...interleave(acceptance, slices)];
   const grouped = new Set(groups.flat());
   mkdirSync(folder, { recursive: true });

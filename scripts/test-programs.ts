@@ -3,7 +3,17 @@
  * a server, and 0.4 s for the bundle. `npm start`, the commands and the packed agent are tested as they are.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin, stop } from 'esbuild';
@@ -49,6 +59,7 @@ export async function bundleTestPrograms(checkout: string): Promise<string> {
 }
 
 async function bundle(checkout: string, draft: string, folder: string): Promise<void> {
+  const origin = createOriginPlugin(checkout, folder);
   try {
     await build({
       absWorkingDir: checkout,
@@ -67,11 +78,14 @@ async function bundle(checkout: string, draft: string, folder: string): Promise<
       logLevel: 'silent',
       banner: { js: banner },
       define: { 'import.meta.url': originUrl, 'import.meta.dirname': originFolder },
-      plugins: [keepSeparate, createOriginPlugin(checkout, folder)],
+      plugins: [keepSeparate, origin.plugin],
     });
   } finally {
     await stop();
   }
+  const missing = programs.filter((program) => program !== server && !origin.named.has(program));
+  if (missing.length > 0)
+    throw new Error(`scripts/test-programs.ts: no bundled module starts ${missing.join(', ')} any more`);
 }
 
 const keepSeparate: Plugin = {
@@ -82,21 +96,26 @@ const keepSeparate: Plugin = {
 };
 
 /** Each module finds the files beside it where its source is; the programs find each other in the bundle. */
-function createOriginPlugin(checkout: string, folder: string): Plugin {
-  const bundles = new Map(
-    programs.map((program) => [join(checkout, `${program}.ts`), join(folder, `${program}.mjs`)]),
-  );
-  return {
+function createOriginPlugin(checkout: string, folder: string): { plugin: Plugin; named: Set<string> } {
+  const named = new Set<string>();
+  const findBundle = (path: string): string | undefined => {
+    const program = programs.find((each) => join(checkout, `${each}.ts`) === path);
+    if (program === undefined) return undefined;
+    named.add(program);
+    return join(folder, `${program}.mjs`);
+  };
+  const plugin: Plugin = {
     name: 'keep-origin',
-    setup(plugin) {
-      plugin.onLoad({ filter: /[\\/]packages[\\/].*\.ts$/ }, ({ path }) => {
-        if (relative(checkout, path) === agentProgram)
-          return { contents: nameAgent(checkout, join(folder, `${agent}.mjs`)) };
-        const text = readFileSync(path, 'utf8');
-        return { contents: fixOrigin(text, path, bundles), loader: 'ts' };
+    setup(build) {
+      build.onLoad({ filter: /[\\/]packages[\\/].*\.ts$/ }, ({ path }) => {
+        if (relative(checkout, path) !== agentProgram)
+          return { contents: fixOrigin(readFileSync(path, 'utf8'), path, findBundle), loader: 'ts' };
+        const bundled = findBundle(join(checkout, `${agent}.ts`)) ?? '';
+        return { contents: nameAgent(checkout, bundled) };
       });
     },
   };
+  return { plugin, named };
 }
 
 /** Users that may not enter the checkout run a copy of the sources. */
@@ -106,10 +125,10 @@ export const findAgentProgram = (folder) =>
   folder === ${JSON.stringify(realpathSync(checkout))} ? ${JSON.stringify(bundled)} : join(folder, '${agent}.ts');
 `;
 
-function fixOrigin(text: string, path: string, bundles: ReadonlyMap<string, string>): string {
+function fixOrigin(text: string, path: string, findBundle: (path: string) => string | undefined): string {
   const ofProgram = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g;
   const fixed = text.replaceAll(ofProgram, (whole, target: string) => {
-    const bundled = bundles.get(resolve(dirname(path), target));
+    const bundled = findBundle(resolve(dirname(path), target));
     return bundled === undefined ? whole : `new URL(${JSON.stringify(pathToFileURL(bundled).href)})`;
   });
   const values = [pathToFileURL(path).href, dirname(path)].map((value) => JSON.stringify(value));
@@ -120,7 +139,9 @@ function fixOrigin(text: string, path: string, bundles: ReadonlyMap<string, stri
 
 /** With the path of the checkout, which is in the bundles. */
 function digestSources(checkout: string): string {
-  const digest = createHash('sha256').update(`${checkout}\n`).update(readFileSync(fileURLToPath(import.meta.url)));
+  const digest = createHash('sha256')
+    .update(`${checkout}\n`)
+    .update(readFileSync(fileURLToPath(import.meta.url)));
   for (const file of globSync(sources, { cwd: checkout }).sort())
     digest.update(`${file}\n`).update(readFileSync(join(checkout, file)));
   return digest.digest('hex').slice(0, 32);

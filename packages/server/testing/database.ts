@@ -62,8 +62,12 @@ function openDatabase(name: string): TestDatabase {
   };
 }
 
+/** They do not change while this process runs. */
+let digestOfMigrations: Promise<string> | undefined;
+
 async function ensureTemplate(client: pg.Client): Promise<string> {
-  const name = `headgate_template_${await digestMigrations()}`;
+  digestOfMigrations ??= digestMigrations();
+  const name = `headgate_template_${await digestOfMigrations}`;
   await client.query('select pg_advisory_lock($1)', [templateLock]);
   try {
     const found = await client.query('select from pg_database where datname = $1', [name]);

@@ -264,10 +264,7 @@ export class Installation {
 const programs: Record<Way, (args: readonly string[]) => [string, ...string[]]> = {
   npm: (args) => ['npm', ...(args.length === 0 ? ['start'] : args)],
   // Bundled by the test run, which Node.js loads in less than half of the time.
-  node: () => [
-    process.execPath,
-    process.env.HEADGATE_TEST_SERVER ?? 'packages/server/src/main/server.ts',
-  ],
+  node: () => [process.execPath, process.env.HEADGATE_TEST_SERVER ?? 'packages/server/src/main/server.ts'],
   command: (args) => [process.execPath, 'scripts/bootstrap.mjs', ...args],
 };
 

@@ -1,106 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, test } from 'node:test';
-import type { ConnectorOauthPlan } from '@headgate/contract';
-import { Secret } from '@headgate/contract/without-schemas';
+import { test } from 'node:test';
 import { readProfile } from '@headgate/pipelines';
-import type { SeenRequest } from '../../testing/fake-api.ts';
-import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
 import { ControlPlaneError } from '../session/control-plane.ts';
-import { createFileVault } from '../vaults/file.ts';
-import { VaultError } from '../vaults/vault.ts';
+import { createOauthScene, ownProject, signal, work } from './oauth-fixture.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'headgate-oauth-'));
-const vault = createFileVault({ name: 'vault', folder, key: undefined });
-const signal = new AbortController().signal;
-const work = { workId: '00000000-0000-4000-8000-000000000002', epoch: 1 };
-
-const ownProject = '00000000-0000-4000-8000-0000000000aa';
-const otherProject = '00000000-0000-4000-8000-0000000000bb';
-const grant = { code: 'correct-code', codeVerifier: 'v', redirectUri: 'https://h.example/cb' };
-let plan: ConnectorOauthPlan;
-const problems: (string | null)[] = [];
-let vaultIsDown = false;
-let lookupFault: Error | undefined;
-const failingVault = {
-  ...vault,
-  async write(...inputs: Parameters<typeof vault.write>) {
-    if (vaultIsDown) throw new VaultError('unavailable', 'vault');
-    return vault.write(...inputs);
-  },
-};
-const fixture = await createEndpointFixture(undefined, {
-  controlPlane: {
-    async connectorOauth() {
-      if (lookupFault !== undefined) throw lookupFault;
-      return plan;
-    },
-    async connectorOauthProblem({ problem }) {
-      problems.push(problem);
-      const { problem: _before, ...rest } = plan;
-      plan = problem === null ? rest : { ...rest, problem };
-    },
-  },
-  vaults: { find: () => failingVault },
-});
-after(() => {
-  fixture.dispose();
-  rmSync(folder, { recursive: true });
-});
-const { api } = fixture;
-
-const write = (name: string, members: object) =>
-  vault.write({ name }, new Secret(JSON.stringify(members)), signal);
-const readStored = async (name: string) => JSON.parse((await vault.read({ name }, signal)).reveal());
-await write('client', { clientId: 'me', clientSecret: 'correct client' });
-
-let configurations = 0;
-function configure(members: Partial<ConnectorOauthPlan>): void {
-  configurations += 1;
-  plan = {
-    connectorOauthId: `00000000-0000-4000-8000-${String(configurations).padStart(12, '0')}`,
-    projectId: ownProject,
-    name: 'crm',
-    grantType: 'AUTHORIZATION_CODE',
-    tokenUrl: `${api.origin}/token`,
-    scopes: ['read', 'list'],
-    additionalParameters: { audience: 'orders' },
-    clientSecret: { secretName: 'client' },
-    tokens: { secretName: `tokens-${configurations}` },
-    ...members,
-  };
-}
-const storeTokens = (accessToken: string, refreshToken?: string) =>
-  write(`tokens-${configurations}`, { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }) });
-
-/** An API that takes one access token, and gives the next one for a grant. */
-function serve(valid: string, next: string, grant: (form: URLSearchParams, request: SeenRequest) => boolean) {
-  let current = valid;
-  api.requests.length = 0;
-  api.answer((request, response) => {
-    if (request.path === '/token') {
-      if (grant(new URLSearchParams(request.body), request)) {
-        current = next;
-        return {
-          access_token: next,
-          refresh_token: `${next}-refresh`,
-          expires_in: 3600,
-          token_type: 'bearer',
-        };
-      }
-      response.statusCode = 400;
-      return { error: 'invalid_grant' };
-    }
-    if (request.headers.authorization === `Bearer ${current}`) return { data: [{ id: 1 }] };
-    response.statusCode = 401;
-    return {};
-  });
-}
-
-const load = () => fixture.load({ connectionRef: { overrides: { oauth: 'crm' } } });
-const countTokenRequests = () => api.requests.filter(({ path }) => path === '/token').length;
+const { scene, problems, fixture, api, readStored, configure, storeTokens, serve, load, countTokenRequests } =
+  await createOauthScene();
 
 test('a token that ends between two pages is replaced once, and stored before it is used', async () => {
   configure({});
@@ -121,7 +26,7 @@ test('a token that ends between two pages is replaced once, and stored before it
       return undefined;
     }
     if (request.headers.authorization === 'Bearer correct-new')
-      assert.equal((await readStored(plan.tokens?.secretName ?? '')).refreshToken, 'correct-refresh-2');
+      assert.equal((await readStored(scene.plan.tokens?.secretName ?? '')).refreshToken, 'correct-refresh-2');
     if (
       request.headers.authorization !== `Bearer ${valid}` ||
       (valid === 'correct-old' && request.query.get('page') === '2')
@@ -140,7 +45,7 @@ test('a token that ends between two pages is replaced once, and stored before it
   assert.equal(status, 'SUCCESS', message);
   assert.equal(countTokenRequests(), 1);
   assert.deepEqual(await fixture.rows('select id from loaded order by id'), [['1'], ['2']]);
-  assert.deepEqual(await readStored(plan.tokens?.secretName ?? ''), {
+  assert.deepEqual(await readStored(scene.plan.tokens?.secretName ?? ''), {
     projectId: ownProject,
     accessToken: 'correct-new',
     refreshToken: 'correct-refresh-2',
@@ -210,44 +115,6 @@ test('client credentials are asked for once until they are over; a server may wa
   assert.equal(new URLSearchParams(queries[1]?.body).has('client_secret'), false);
 });
 
-test('an authorization exchanges its code once, with its verifier, and the tokens go to the vault', async () => {
-  configure({
-    grant: {
-      code: 'correct-code',
-      codeVerifier: 'correct-verifier',
-      redirectUri: 'https://h.example/cb',
-    },
-  });
-  serve(
-    'correct-none',
-    'correct-first',
-    (form) =>
-      form.get('code') === 'correct-code' &&
-      form.get('code_verifier') === 'correct-verifier' &&
-      form.get('redirect_uri') === 'https://h.example/cb' &&
-      form.get('grant_type') === 'authorization_code',
-  );
-  await fixture.connectors.tokens.authorize(work, 'crm', signal);
-  assert.deepEqual(await readStored(plan.tokens?.secretName ?? ''), {
-    projectId: ownProject,
-    accessToken: 'correct-first',
-    refreshToken: 'correct-first-refresh',
-  });
-  serve('correct-none', 'correct-first', () => false);
-  await assert.rejects(fixture.connectors.tokens.authorize(work, 'crm', signal), /invalid_grant/);
-});
-
-test('an authorization does not replace a secret that holds no tokens', async () => {
-  configure({ grant, tokens: { secretName: 'client' } });
-  serve('correct-none', 'correct-first', () => true);
-  await assert.rejects(
-    fixture.connectors.tokens.authorize(work, 'crm', signal),
-    /the secret "client" holds something else than tokens/,
-  );
-  assert.equal(countTokenRequests(), 0);
-  assert.equal((await readStored('client')).clientId, 'me');
-});
-
 test('a token server that answers something else gives no token, and is not quoted', async () => {
   configure({ grantType: 'CLIENT_CREDENTIALS' });
   for (const [text, says] of [
@@ -261,32 +128,6 @@ test('a token server that answers something else gives no token, and is not quot
       return !error.message.includes('correct-');
     });
   }
-});
-
-test('an authorization does not replace tokens of another project, nor does a load use them', async () => {
-  configure({ grant });
-  const name = plan.tokens?.secretName ?? '';
-  await write(name, { accessToken: 'correct-theirs', refreshToken: 'correct-r', projectId: otherProject });
-  serve('correct-none', 'correct-first', () => true);
-  const { tokens } = fixture.connectors;
-  await assert.rejects(
-    tokens.authorize(work, 'crm', signal),
-    /holds the tokens of another project, which would be lost: .*another tokenSecretReference/,
-  );
-  await assert.rejects(tokens.read(work, 'crm', undefined, signal), /holds the tokens of another project/);
-  assert.equal(countTokenRequests(), 0);
-  assert.equal((await readStored(name)).accessToken, 'correct-theirs');
-});
-
-test('an authorization replaces tokens without a mark only if it was authorized before', async () => {
-  configure({ grant });
-  await storeTokens('correct-old');
-  serve('correct-none', 'correct-first', () => true);
-  const { tokens } = fixture.connectors;
-  await assert.rejects(tokens.authorize(work, 'crm', signal), /holds tokens that this project did not store/);
-  plan = { ...plan, authorizedAt: '2026-01-01T00:00:00.000Z' };
-  await tokens.authorize(work, 'crm', signal);
-  assert.equal((await readStored(plan.tokens?.secretName ?? '')).projectId, ownProject);
 });
 
 test('a refresh that loses to one of another agent uses what the winner stored', async () => {
@@ -310,7 +151,7 @@ test('a token is not used from memory after the configuration was authorized aga
   assert.equal((await tokens.read(work, 'crm', undefined, signal)).reveal(), 'correct-first');
   await storeTokens('correct-second', 'correct-refresh');
   assert.equal((await tokens.read(work, 'crm', undefined, signal)).reveal(), 'correct-first');
-  plan = { ...plan, authorizedAt: '2026-02-01T00:00:00.000Z' };
+  scene.plan = { ...scene.plan, authorizedAt: '2026-02-01T00:00:00.000Z' };
   assert.equal((await tokens.read(work, 'crm', undefined, signal)).reveal(), 'correct-second');
 });
 
@@ -341,7 +182,7 @@ test('a caller that stops waits no longer, and the new tokens are stored all the
   await assert.rejects(reading, /the run was cancelled/);
   answer.resolve();
   await tokens.settle();
-  assert.equal((await readStored(plan.tokens?.secretName ?? '')).refreshToken, 'correct-refresh-2');
+  assert.equal((await readStored(scene.plan.tokens?.secretName ?? '')).refreshToken, 'correct-refresh-2');
 });
 
 test('tokens that a vault does not take are kept, and stored before they are used', async () => {
@@ -349,15 +190,15 @@ test('tokens that a vault does not take are kept, and stored before they are use
   await storeTokens('correct-old', 'correct-refresh');
   serve('correct-none', 'correct-next', (form) => form.get('refresh_token') === 'correct-refresh');
   const { tokens } = fixture.connectors;
-  vaultIsDown = true;
+  scene.vaultIsDown = true;
   await assert.rejects(
     tokens.read(work, 'crm', 'correct-old', signal),
     /could not be stored: .*is not available/,
   );
-  vaultIsDown = false;
+  scene.vaultIsDown = false;
   assert.equal((await tokens.read(work, 'crm', 'correct-old', signal)).reveal(), 'correct-next');
   assert.equal(countTokenRequests(), 1);
-  assert.equal((await readStored(plan.tokens?.secretName ?? '')).refreshToken, 'correct-next-refresh');
+  assert.equal((await readStored(scene.plan.tokens?.secretName ?? '')).refreshToken, 'correct-next-refresh');
 });
 
 test('a configuration that does not exist, or is not authorized, is said in words of the user', async () => {
@@ -367,10 +208,10 @@ test('a configuration that does not exist, or is not authorized, is said in word
     ['connector-oauth-pending', /^the OAuth configuration "crm" is PENDING: authorize it/],
     ['work-not-held', /^the OAuth configuration "crm" cannot be looked up: /],
   ] as const) {
-    lookupFault = new ControlPlaneError(422, code, 'the server answered 422');
+    scene.lookupFault = new ControlPlaneError(422, code, 'the server answered 422');
     await assert.rejects(fixture.connectors.tokens.read(work, 'crm', undefined, signal), { message: says });
   }
-  lookupFault = undefined;
+  scene.lookupFault = undefined;
 });
 
 test('a page that is given up does not wait for its token', async () => {

@@ -8,8 +8,10 @@ import { after, before, test } from 'node:test';
 import { roundsOr } from '@headgate/contract/testing/rounds';
 import { analyzeStep, createRunTables, type FieldType, loadSqlParser } from '@headgate/pipelines/lineage';
 import { createFlow, type Flow } from '../engine/run/flow-fixture.ts';
-import { type Components, outputs, tables, transformations } from './values-fixture.ts';
+import { transformations } from './values-fixture.ts';
+import { outputs } from './values-outputs-fixture.ts';
 import { createRandom, type Random } from './values-random-fixture.ts';
+import { type Components, tables } from './values-tables-fixture.ts';
 
 /** With other values some input may change nothing. */
 const seed = 4;
