@@ -21,7 +21,7 @@ import {
   readObjectReading,
   readOnError,
 } from './object-format.ts';
-import { readStoreAccess, readStoreRole, storeParameters } from './store-parameters.ts';
+import { readStoreAccess, readStoreRole, roleParameters, storeParameters } from './store-parameters.ts';
 
 const sourceParameters = {
   stage: textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
@@ -69,6 +69,7 @@ function createObjectLoad({ type, prefix, store, example }: Kind): Orchestration
     parameters: {
       [prefix]: textParameter(`How the names of the objects begin, such as ${example}.`, { required: true }),
       ...sourceParameters,
+      ...(type === 's3-load' ? roleParameters : {}),
     },
     noEffect: ofVendor,
     example: `type: ${type}

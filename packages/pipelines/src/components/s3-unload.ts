@@ -13,7 +13,7 @@ import {
   yesNoParameter,
 } from './definition/declared-parameters.ts';
 import { csvParameters, readMomentFormat, readSeparators } from './object-format.ts';
-import { readStoreAccess, readStoreRole, storeParameters } from './store-parameters.ts';
+import { readStoreAccess, readStoreRole, roleParameters, storeParameters } from './store-parameters.ts';
 
 const { recordDelimiter, fieldDelimiter, dateFormat, timeFormat, timestampFormat } = csvParameters;
 
@@ -67,6 +67,7 @@ function createObjectUnload({ type, prefix, store, example }: Kind): Orchestrati
     parameters: {
       [prefix]: textParameter(`How the name of the object begins, such as ${example}.`, { required: true }),
       ...unloadParameters,
+      ...(type === 's3-unload' ? roleParameters : {}),
     },
     noEffect: [
       ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId'],
