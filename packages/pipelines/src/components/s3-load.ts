@@ -3,6 +3,7 @@ import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad } from '../stores/object-load.ts';
+import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { readStorePlace } from '../stores/store-address.ts';
 import { type Action, type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
@@ -112,7 +113,7 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
       action: 'run-in-store',
       store: place.store,
       table: load.target,
-      ...dialect.stores.load({ load, source, reading, role }),
+      ...createRedshiftStores(dialect).load({ load, source, reading, role }),
     };
   return { action: 'load-objects', source, reading, load, role, notes: [] };
 }

@@ -2,6 +2,7 @@
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
+import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
@@ -108,7 +109,7 @@ parameters:
           action: 'run-in-store',
           store: place.store,
           table,
-          ...dialect.stores.unload({
+          ...createRedshiftStores(dialect).unload({
             ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
           }),
         };
