@@ -25,6 +25,7 @@ import { lineage } from './lineage.ts';
 import { lineageGraph } from './lineage-graph.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
+import { postgresWork } from './postgres-work.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
@@ -85,6 +86,7 @@ const works: Record<string, Work> = {
   lineage,
   connectors,
   'file-load': fileLoad,
+  'postgres-work': postgresWork,
   hostile,
 };
 

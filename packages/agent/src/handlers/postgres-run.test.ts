@@ -178,13 +178,13 @@ describe('a run in PostgreSQL', () => {
 
   it('refuses before its first step what works in the embedded warehouse only', async () => {
     const load = orchestration('load.orch.yaml', {
-      type: 'file-load',
-      parameters: { source: 'a.csv', fileType: 'CSV', targetTable: 'a' },
+      type: 'api-query',
+      parameters: { profile: 'shop', targetTable: 'a' },
     });
     const { message = '' } = await scene.run(load, 'load');
     assert.match(
       message,
-      /file-load works in the embedded warehouse, DUCKDB, only, but the project's warehouse is POSTGRES/,
+      /api-query works in the embedded warehouse, DUCKDB, only, but the project's warehouse is POSTGRES/,
     );
   });
 });
@@ -205,7 +205,7 @@ it('a run in a warehouse that no agent supports is refused by its name', async (
   const { message = '' } = await other.run(script('select 1'), 'main');
   assert.match(
     message,
-    /needs a warehouse of type DUCKDB, POSTGRES, but the project's warehouse is DATABRICKS/,
+    /needs a warehouse of type DUCKDB, POSTGRES, REDSHIFT, but the project's warehouse is DATABRICKS/,
   );
   await other.close();
 });

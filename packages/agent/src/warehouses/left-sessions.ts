@@ -9,7 +9,8 @@ import type { Secret, SecretCoordinates, WarehouseConnectionValues } from '@head
 import { makePrivateFolder } from '../host/folders.ts';
 import { readPrivateFile, writeWithoutSync } from '../host/private-file.ts';
 import { getReason, type Log } from '../log.ts';
-import { nameSecret, type ServedDriver, type ServedKind, type ServerSession } from './warehouse.ts';
+import type { ServerSession } from './postgres/server-kind.ts';
+import { nameSecret, type ServedDriver, type ServedKind } from './warehouse.ts';
 
 interface LeftSession extends ServerSession {
   /** Absent: PostgreSQL, in a record of an earlier agent. */

@@ -12,6 +12,7 @@ import type { Confinement } from '../confinement/confinement.ts';
 import type { SecretSql, Warehouse } from '../engine/ports/ports.ts';
 import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
+import type { ServerSession } from './postgres/server-kind.ts';
 
 export interface WarehouseConnection extends Warehouse {
   /** What `query` gives, as JSON: the agent passes it on unread, because reading many rows would hold up its loop. */
@@ -78,13 +79,6 @@ export interface ServedTarget {
 }
 
 export const nameSecret = (name: string, key?: string) => JSON.stringify([name, key]);
-
-/** How a server names one of its sessions. */
-export interface ServerSession {
-  tag: string;
-  processId: number | string;
-  startedAt: string;
-}
 
 export interface ServedDriver {
   /** @throws Error with a message for the user */

@@ -3,6 +3,7 @@ import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad } from '../stores/object-load.ts';
+import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { planStage, type Stage } from '../stores/stages.ts';
 import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type Action, type OrchestrationDefinition, readTableReference } from './definition/component.ts';
@@ -26,6 +27,7 @@ import {
   readStoreAccess,
   readStoreRole,
   refuseNamed,
+  roleParameters,
   type StoreKind,
   storeKinds,
   storeParameters,
@@ -77,6 +79,7 @@ function createObjectLoad({ type, prefix, name, example }: StoreKind): Orchestra
         `How the names of the objects begin, such as ${example}/orders/. Required unless \`stage\` names one.`,
       ),
       ...sourceParameters,
+      ...(type === 's3' ? roleParameters : {}),
     },
     noEffect: ofVendor,
     example: `type: ${type}-load
@@ -125,7 +128,7 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
       action: 'run-in-store',
       store: place.store,
       table: load.target,
-      ...dialect.stores.load({ load, source: { place, pattern }, reading, role }),
+      ...createRedshiftStores(dialect).load({ load, source: { place, pattern }, reading, role }),
     };
   }
   return { action: 'load-objects', source, reading, load, role, notes: [] };

@@ -2,6 +2,7 @@
 import { type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
+import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
@@ -17,6 +18,7 @@ import {
   readStoreAccess,
   readStoreRole,
   refuseStage,
+  roleParameters,
   type StoreKind,
   stageParameter,
   storeKinds,
@@ -68,6 +70,7 @@ function createObjectUnload({ type, prefix, name, example }: StoreKind): Orchest
         required: true,
       }),
       ...unloadParameters,
+      ...(type === 's3' ? roleParameters : {}),
     },
     noEffect: [
       ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId'],
@@ -104,7 +107,7 @@ parameters:
           action: 'run-in-store',
           store: place.store,
           table,
-          ...dialect.stores.unload({
+          ...createRedshiftStores(dialect).unload({
             ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
           }),
         };

@@ -42,9 +42,6 @@ export const storeParameters = {
   credentials: textParameter(
     'The name of a [secret reference](../../secrets.md) whose value is a JSON object, for S3 `{"accessKeyId": …, "secretAccessKey": …}`. For SFTP also a password or a private key.',
   ),
-  iamRoleArn: textParameter(
-    'In a REDSHIFT project: the role by which the warehouse reaches S3, such as arn:aws:iam::123456789012:role/load, or default. Empty: by the credentials.',
-  ),
   region: textParameter('The region of the bucket. Empty: the store says which.'),
   endpoint: textParameter(
     'The address of a server with the same interface, such as https://minio.example.com. Empty: the vendor’s.',
@@ -55,6 +52,13 @@ export const storeParameters = {
   pathStyle: yesNoParameter(
     'Whether the name of the bucket is in the path of addresses and not in their host. Without `endpoint`: No.',
     'Yes',
+  ),
+};
+
+/** Of S3 only. */
+export const roleParameters = {
+  iamRoleArn: textParameter(
+    'In a REDSHIFT project: the role by which the warehouse reaches S3, such as arn:aws:iam::123456789012:role/load, or default. Empty: by the credentials.',
   ),
 };
 

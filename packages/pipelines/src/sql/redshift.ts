@@ -8,7 +8,6 @@ import { raisedMark } from './postgres/raised-mark.ts';
 import { createPostgres, type PostgresPlace } from './postgres.ts';
 import { renderCheck, renderParts } from './redshift/redshift-merge.ts';
 import { anyText, redshiftType } from './redshift/redshift-types.ts';
-import { createRedshiftStores } from './redshift-stores.ts';
 import { createPlainSql } from './rewriter.ts';
 import { isDefaultName } from './tokens/names.ts';
 import { lexicalRules } from './tokens/tokens.ts';
@@ -29,7 +28,7 @@ export function createRedshift(place: PostgresPlace): Dialect {
   return {
     ...postgres,
     ...createPostgresShapes(name, literal, anyText),
-    stores: createRedshiftStores({ name, table: postgres.table, literal }),
+    stores: 'redshift',
     user: createPlainSql('redshift'),
     text: anyText,
     literal(value) {

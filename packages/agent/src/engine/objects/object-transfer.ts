@@ -9,9 +9,9 @@ import {
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { nameFile } from '../files/files.ts';
-import { writeRows } from '../files/written-rows.ts';
 import { fetchSource } from './fetched-source.ts';
 import { readTarget, requireNoRole } from './target-table.ts';
+import { writeRows } from './written-rows.ts';
 
 /** No file gets this name: rows are written to its partial file, which is sent. */
 const unloadedName = '.unload';

@@ -124,6 +124,13 @@ async function* readPieces(file: FileHandle, skippedLines: number): AsyncGenerat
   }
 }
 
+const describeDisk = (failure: NodeJS.ErrnoException): Error =>
+  failure.code === 'ENOSPC' || failure.code === 'EDQUOT'
+    ? new Error(
+        `the disk of the agent is full (${failure.code}): free space in its data folder, or write fewer rows`,
+      )
+    : failure;
+
 /** Writes what the server sends to a file. */
 export class CopyOut extends CopyQuery {
   readonly #socket: PostgresSocket;
@@ -157,7 +164,7 @@ export class CopyOut extends CopyQuery {
         await this.#file.writev(pieces);
       })
       .catch((failure: Error) => {
-        this.failure ??= failure;
+        this.failure ??= describeDisk(failure);
       })
       .finally(() => this.#socket.resumeReading());
   }

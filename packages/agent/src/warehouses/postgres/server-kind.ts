@@ -1,10 +1,17 @@
 /** Where servers that speak PostgreSQL's protocol differ. */
 import type { Client } from 'pg';
-import type { ServedKind, ServerSession } from '../warehouse.ts';
 import type { PostgresAccess, RefusedCluster } from './postgres-access.ts';
 
 /** Tables of the control plane, which no tenant's connection may reach. */
 export const ownTables = ['agent_request', 'environment_default_connection', 'work_turn'];
+
+/** How a server names one of its sessions. */
+export interface ServerSession {
+  tag: string;
+  /** A name of the vendor, or the number of its process. */
+  processId: number | string;
+  startedAt: string;
+}
 
 export interface PreparedSession {
   serverVersion: string;
@@ -15,7 +22,7 @@ export interface PreparedSession {
 }
 
 export interface ServerKind {
-  readonly name: ServedKind;
+  readonly name: 'postgres' | 'redshift';
   /** Where it listens if the connection does not say it. */
   readonly port: number;
   /** Whether secrets in SQL are sent as parameters. Else they are in the text of the statement. */

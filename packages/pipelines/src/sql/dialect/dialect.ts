@@ -3,7 +3,6 @@
  * input cannot become SQL by accident. SQL written by a user runs as SQL, confined by the warehouse.
  */
 import type { ExpressionValue } from '../../expressions/expressions.ts';
-import type { WarehouseStores } from '../../stores/warehouse-stores.ts';
 import type { LexicalRules } from '../tokens/tokens.ts';
 import type { CsvFormat, PlainFormat, RejectTables } from './file-reading.ts';
 
@@ -363,8 +362,8 @@ export interface Dialect {
   textLengths(reference: TableReference): string;
   /** How rows get into files and out of them if the warehouse reaches no files; absent: by the statements above. */
   readonly copy?: CopyDialect;
-  /** Loads and unloads of objects by the warehouse itself; absent: the agent fetches and writes them. */
-  readonly stores?: WarehouseStores;
+  /** Whose statements load and unload objects (`stores/`); absent: the agent fetches and writes them. */
+  readonly stores?: 'redshift';
   /** Statements after which no other transaction loads into the table before this one has ended. */
   lockTable(target: TableReference): readonly string[];
   /** Writes a query's rows to one file. */

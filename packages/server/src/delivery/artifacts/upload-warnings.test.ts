@@ -110,7 +110,8 @@ pipeline:
 `;
   const { admin } = await server.account();
   for (const [warehouse, expected] of [
-    ['POSTGRES', 1],
+    ['REDSHIFT', 1],
+    ['POSTGRES', 0],
     ['DUCKDB', 0],
   ] as const) {
     const { body } = await admin.post<{ projectId: string }>('/projects', {
@@ -135,7 +136,7 @@ pipeline:
     assert.equal(found.length, expected);
     for (const { level, message } of found) {
       assert.equal(level, 'warning');
-      assert.match(message, /file-load works in the embedded warehouse, DUCKDB, only/);
+      assert.match(message, /file-load works in the embedded warehouse, DUCKDB, and in POSTGRES only/);
     }
   }
 });

@@ -6,9 +6,9 @@
 import { type Action, type CopyDialect, type FileColumn, PermanentFault } from '@headgate/pipelines';
 import type { ActionResult } from '../context/action-context.ts';
 import type { RunContext } from '../context/run-context.ts';
+import { nameFile, type OpenedFile, requireLoadable } from '../files/files.ts';
 import type { CopiedFile } from '../ports/ports.ts';
 import type { Transaction } from '../session/session.ts';
-import { nameFile, type OpenedFile, requireLoadable } from './files.ts';
 
 type LoadAction = Extract<Action, { action: 'load-file' }>;
 type Context = Pick<RunContext, 'dialect' | 'ports' | 'limit' | 'warehouse'>;

@@ -1,15 +1,16 @@
 /** COPY from S3 and UNLOAD to S3. https://docs.aws.amazon.com/redshift/latest/dg/r_COPY.html, r_UNLOAD.html */
-import type { ObjectFormat } from '../stores/object-load.ts';
-import { nameObject, type StorePlace } from '../stores/store-address.ts';
+
+import { type Dialect, SqlError } from '../sql/dialect/dialect.ts';
+import type { ObjectFormat } from './object-load.ts';
+import { nameObject, type StorePlace } from './store-address.ts';
 import {
   credentialsMark,
   type WarehouseLoad,
   type WarehouseStores,
   type WarehouseUnload,
-} from '../stores/warehouse-stores.ts';
-import { type Dialect, SqlError } from './dialect/dialect.ts';
+} from './warehouse-stores.ts';
 
-type Names = Pick<Dialect, 'name' | 'table'> & { literal(text: string): string };
+type Names = Pick<Dialect, 'name' | 'table' | 'literal'>;
 type Csv = Extract<ObjectFormat, { type: 'CSV' }>;
 
 /** Rows that may be left out. */
