@@ -16,7 +16,9 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build, type Plugin, stop } from 'esbuild';
+import { bundle } from '../packages/agent/src/pool/bundle.ts';
+
+type Plugin = NonNullable<Parameters<typeof bundle>[0]['plugins']>[number];
 
 /** From the checkout, without `.ts`. */
 const server = 'packages/server/src/main/server';
@@ -30,7 +32,6 @@ const agentProgram = 'packages/server/src/main/host/agent-program.ts';
 /** Packages that are loaded only when used, that look for files beside their own, or that register their classes. */
 const separate =
   /^(@aws-sdk|@azure|@google-cloud|@duckdb|@jitl|@peculiar|ai|@ai-sdk|nodemailer|quickjs-emscripten|esbuild|pino|reflect-metadata|thread-stream)(\/|$)/;
-const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 const originUrl = 'urlOfSource';
 const originFolder = 'folderOfSource';
 const sources = ['packages/{agent,contract,pipelines,server}/src/**/*.{ts,json}', 'package-lock.json'];
@@ -47,7 +48,7 @@ export async function bundleTestPrograms(checkout: string): Promise<string> {
     removeAbandoned(cache);
     const draft = `${folder}-${process.pid}`;
     try {
-      await bundle(checkout, draft, folder);
+      await bundlePrograms(checkout, draft, folder);
       renameSync(draft, folder);
     } catch (error) {
       rmSync(draft, { recursive: true, force: true });
@@ -58,31 +59,20 @@ export async function bundleTestPrograms(checkout: string): Promise<string> {
   return join(folder, `${server}.mjs`);
 }
 
-async function bundle(checkout: string, draft: string, folder: string): Promise<void> {
+async function bundlePrograms(checkout: string, draft: string, folder: string): Promise<void> {
   const origin = createOriginPlugin(checkout, folder);
-  try {
-    await build({
-      absWorkingDir: checkout,
-      entryPoints: programs.map((program) => `${program}.ts`),
-      outdir: draft,
-      outbase: checkout,
-      outExtension: { '.js': '.mjs' },
-      bundle: true,
-      // What is loaded only when used stays in files of its own.
-      splitting: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node24',
-      keepNames: true,
-      legalComments: 'none',
-      logLevel: 'silent',
-      banner: { js: banner },
-      define: { 'import.meta.url': originUrl, 'import.meta.dirname': originFolder },
-      plugins: [keepSeparate, origin.plugin],
-    });
-  } finally {
-    await stop();
-  }
+  await bundle({
+    absWorkingDir: checkout,
+    entryPoints: programs.map((program) => `${program}.ts`),
+    outdir: draft,
+    outbase: checkout,
+    outExtension: { '.js': '.mjs' },
+    // What is loaded only when used stays in files of its own.
+    splitting: true,
+    keepNames: true,
+    define: { 'import.meta.url': originUrl, 'import.meta.dirname': originFolder },
+    plugins: [keepSeparate, origin.plugin],
+  });
   const missing = programs.filter((program) => program !== server && !origin.named.has(program));
   if (missing.length > 0)
     throw new Error(`scripts/test-programs.ts: no bundled module starts ${missing.join(', ')} any more`);

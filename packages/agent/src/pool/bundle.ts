@@ -1,6 +1,6 @@
 /** Bundles the code of a run's process into one file. Used in a checkout, and when the agent is packed. */
 import { fileURLToPath } from 'node:url';
-import type { Plugin } from 'esbuild';
+import type { BuildOptions, Plugin } from 'esbuild';
 
 /** A part of the code is CommonJS, whose `require` of Node's own modules a module does not have. */
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
@@ -17,28 +17,35 @@ const embedQuickJs: Plugin = {
   },
 };
 
-/** @param entry default: the process of a run */
-export async function bundleRunCode(
-  outputFile: string,
-  entry = new URL('../engine/process/child.ts', import.meta.url),
-): Promise<void> {
+/** Bundles for Node.js, into modules. */
+export async function bundle(options: BuildOptions): Promise<void> {
   const { build, stop } = await import('esbuild');
   try {
     await build({
-      entryPoints: [fileURLToPath(entry)],
-      outfile: outputFile,
       bundle: true,
       platform: 'node',
       format: 'esm',
       target: 'node24',
       legalComments: 'none',
       logLevel: 'silent',
-      loader: { '.wasm': 'binary' },
       banner: { js: banner },
-      plugins: [embedQuickJs],
+      ...options,
     });
   } finally {
     // Otherwise its process stays as long as the agent.
     await stop();
   }
+}
+
+/** @param entry default: the process of a run */
+export async function bundleRunCode(
+  outputFile: string,
+  entry = new URL('../engine/process/child.ts', import.meta.url),
+): Promise<void> {
+  await bundle({
+    entryPoints: [fileURLToPath(entry)],
+    outfile: outputFile,
+    loader: { '.wasm': 'binary' },
+    plugins: [embedQuickJs],
+  });
 }
