@@ -123,9 +123,9 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
         },
       });
     },
-    async fetchObject(asked) {
+    async fetchObject(request) {
       const { fetchObject } = await import('../stores/fetched-file.ts');
-      return fetchObject({ ...asked, bounds: { fileBytes: bounds.totalBytes }, time: storeTime });
+      return fetchObject({ ...request, bounds: { fileBytes: bounds.totalBytes }, time: storeTime });
     },
     download: downloads.download,
     async open({ endpoint, connection, values }, use) {

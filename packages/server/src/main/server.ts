@@ -132,8 +132,8 @@ async function start(
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
   const showsSecret = isNew && process.stdout.isTTY;
-  const kept = [...places.locations, `log: ${output.place}`];
-  console.log(renderBanner(config, { credential, file, showsSecret, locations: kept }));
+  const locations = [...places.locations, `log: ${output.place}`];
+  console.log(renderBanner(config, { credential, file, showsSecret, locations }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   const watch = watchLoop((gap) => {
     deps.metrics.observeLoopGap(gap.operation, gap.milliseconds / 1_000);
