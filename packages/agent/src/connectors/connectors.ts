@@ -140,10 +140,10 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
         },
       });
     },
-    async fetchObject(asked, project) {
+    async fetchObject(request, project) {
       const { fetchObject } = await import('../stores/fetched-file.ts');
-      return fetchTurns.take(project, asked.signal, () =>
-        fetchObject({ ...asked, bounds: { fileBytes: bounds.totalBytes }, time: storeTime }),
+      return fetchTurns.take(project, request.signal, () =>
+        fetchObject({ ...request, bounds: { fileBytes: bounds.totalBytes }, time: storeTime }),
       );
     },
     async convertFile(request, project, signal) {

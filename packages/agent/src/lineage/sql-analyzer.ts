@@ -131,6 +131,7 @@ export function createSqlAnalyzer(bounds: AnalyzerBounds = standardBounds): SqlA
     if (next === undefined) return;
     running = next;
     runningSince = performance.now();
+    spent.set(next.request.run, spent.get(next.request.run) ?? 0);
     thread.timer = limit(bounds.milliseconds, `the analysis took more than ${bounds.milliseconds} ms`);
     thread.worker.postMessage({ type: 'analyze', id: next.id, ...next.request });
   }
@@ -158,8 +159,8 @@ export function createSqlAnalyzer(bounds: AnalyzerBounds = standardBounds): SqlA
       return promise.finally(() => signal?.removeEventListener('abort', abort));
     },
     forget(run) {
-      spent.delete(run);
-      thread?.worker.postMessage({ type: 'forget', run });
+      // The thread knows only runs with an analysis. Most runs have none.
+      if (spent.delete(run)) thread?.worker.postMessage({ type: 'forget', run });
     },
     async close() {
       isClosed = true;

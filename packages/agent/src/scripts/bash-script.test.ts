@@ -51,7 +51,7 @@ describe('a Bash script', () => {
       message: 'the script ended with code 7',
       stdout: 'out\nno newline',
       stderr: 'err',
-      asked: [],
+      requests: [],
     });
     assert.equal((await fixture.run('')).succeeded, true);
     assert.equal((await fixture.run('set -e\r\nfalse\r\necho not here\r\n')).stdout, '');

@@ -92,7 +92,7 @@ print("not reached")
   });
 
   it('runs a text of statements by the connection of the session', async () => {
-    const { stdout, asked } = await run(`
+    const { stdout, requests } = await run(`
 from io import StringIO
 for cursor in session.connection.execute_stream(StringIO("select 1; -- no; end\\nselect ';', $$;$$ /* ; */;\\n;-- end")):
     print(cursor.query, list(cursor))
@@ -101,11 +101,11 @@ for cursor in session.connection.execute_stream(StringIO("select 1; -- no; end\\
       stdout,
       "select 1 [(1, 'one'), (2, None)]\n-- no; end\nselect ';', $$;$$ /* ; */ [(1, 'one'), (2, None)]",
     );
-    assert.equal(asked.length, 2);
+    assert.equal(requests.length, 2);
   });
 
   it('updates scalars by the type of the variable', async () => {
-    const { succeeded, asked, stdout } = await run(`
+    const { succeeded, requests, stdout } = await run(`
 import datetime, decimal
 context.updateVariable("region", 7)
 context.updateVariable("region", None)
@@ -119,21 +119,21 @@ print(count, context.getVariable("count"), context.getVariable("region"))
 `);
     assert.equal(succeeded, true);
     assert.deepEqual(
-      asked.map((request) => 'value' in request && request.value),
+      requests.map((request) => 'value' in request && request.value),
       ['7', null, '2026-01-02', "['a']", '100000000000000000000', '1.50', '1', '12'],
     );
     assert.equal(stdout, "5 12 ['a']");
   });
 
   it('reads and updates grids', async () => {
-    const { asked, stdout } = await run(`
+    const { requests, stdout } = await run(`
 rows = context.getGridVariable("orders")
 rows += [["c", 2.5], ("d", True), ["e", 2**60], ["f", float("nan")]]
 context.updateGridVariable("orders", rows)
 context.updateGridVariable("orders", ["x", 1])
 print(context.getGridVariable("orders"))
 `);
-    assert.deepEqual(asked, [
+    assert.deepEqual(requests, [
       {
         type: 'update-grid',
         name: 'orders',
@@ -184,7 +184,7 @@ print(context.getGridVariable("orders"))
   });
 
   it('reads rows of SQL as Snowpark gives them', async () => {
-    const { stdout, asked } = await run(`
+    const { stdout, requests } = await run(`
 frame = session.sql("select * from t where a = ? and b = '?'", params=["it's"])
 rows = frame.collect()
 first = rows[0]
@@ -220,8 +220,8 @@ print(cursor.fetchone(), cursor.fetchall(), cursor.description[0][0])
       'DataFrame.group_by is not available on this agent: write it as SQL, as in session.sql(text).collect()',
       "(1, 'one') [(2, None)] ID",
     ]);
-    assert.deepEqual(asked[0], { type: 'sql', sql: "select * from t where a = 'it''s' and b = '?'" });
-    assert.deepEqual(asked[1], { type: 'sql', sql: 'SELECT * FROM db.s.t' });
+    assert.deepEqual(requests[0], { type: 'sql', sql: "select * from t where a = 'it''s' and b = '?'" });
+    assert.deepEqual(requests[1], { type: 'sql', sql: 'SELECT * FROM db.s.t' });
   });
 
   it('is called by main(session) as worksheets are, once', async () => {

@@ -344,7 +344,7 @@ def send(start, body, end):
       { language: 'python' },
     );
     assert.deepEqual(
-      read.asked.map((request) => request.type === 'sql' && request.sql.length),
+      read.requests.map((request) => request.type === 'sql' && request.sql.length),
       [300_000],
     );
     assert.match(read.stdout, /"value":null.*"error":"the script wrote to descriptor 3/s);

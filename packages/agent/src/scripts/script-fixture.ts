@@ -35,7 +35,7 @@ export interface ScriptsFixture {
   run(
     text: string,
     job?: Partial<ScriptJob> & { kill?: AbortSignal; answer?: (request: ScriptRequest) => unknown },
-  ): Promise<ScriptEnd & { stdout: string; stderr: string; asked: ScriptRequest[] }>;
+  ): Promise<ScriptEnd & { stdout: string; stderr: string; requests: ScriptRequest[] }>;
   close(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export function createScriptsFixture(
     logged,
     async run(text, { kill = new AbortController().signal, answer, ...job } = {}) {
       const printed = { stdout: [] as string[], stderr: [] as string[] };
-      const asked: ScriptRequest[] = [];
+      const requests: ScriptRequest[] = [];
       const end = await scripts.run(
         {
           component: 'bash-script',
@@ -107,13 +107,13 @@ export function createScriptsFixture(
           onLine: (stream, line) => printed[stream].push(line),
           async answer(sent) {
             const request = readRequest(sent);
-            asked.push(request);
+            requests.push(request);
             return JSON.stringify((await answer?.(request)) ?? null);
           },
         },
         kill,
       );
-      return { ...end, stdout: printed.stdout.join('\n'), stderr: printed.stderr.join('\n'), asked };
+      return { ...end, stdout: printed.stdout.join('\n'), stderr: printed.stderr.join('\n'), requests };
     },
     async close() {
       await memory.close();

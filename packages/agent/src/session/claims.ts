@@ -85,9 +85,9 @@ async function claimWithRetries(
     // After an outage, the server may be another one, or may have forgotten this instance.
     if (away) await options.sayHello();
     away = true;
-    const asked = time.now();
+    const sentAt = time.now();
     const news = await claimOnce(options, free, stopping);
-    if (news || time.now() - asked > pauseMilliseconds) return;
+    if (news || time.now() - sentAt > pauseMilliseconds) return;
     await time.sleep(pauseMilliseconds, stopping);
   });
 }

@@ -32,7 +32,7 @@ export interface KnownCatalog {
 export function createCatalogWatch({ refused }: BuiltInFunctions): () => KnownCatalog {
   /** Counts the changes of the catalog: their beginnings and their ends. */
   let state = 0;
-  let asked = 0;
+  let statements = 0;
   let known: { isClean: boolean; hasVariants: boolean } | undefined;
   const names = [...refused];
   const namesRefused = (text: string) => {
@@ -42,15 +42,15 @@ export function createCatalogWatch({ refused }: BuiltInFunctions): () => KnownCa
 
   function noteChange(): void {
     state += 1;
-    asked = 0;
+    statements = 0;
     known = undefined;
   }
 
   /** Undefined: it is not known. */
   async function readCatalog(connection: DuckDBConnection): Promise<typeof known> {
     if (known !== undefined) return known;
-    asked += 1;
-    if (asked < statementsBeforeReading) return undefined;
+    statements += 1;
+    if (statements < statementsBeforeReading) return undefined;
     const before = state;
     const reader = await connection.runAndReadAll(definitions);
     const texts = reader.getRows().map(([text]) => String(text));

@@ -37,6 +37,8 @@ declare
   next_project uuid;
   next_environment text;
   found_id uuid;
+  -- How many works wait, at most `most`.
+  waiting integer;
 begin
   work_ids := '{}';
   turns := '[]';
@@ -117,8 +119,17 @@ begin
   project := coalesce(stored.visited, start);
   project_left := coalesce(stored.remaining, 0);
 
+  select count(*) into waiting from (
+    select from unnest(needs) as met (name) cross join lateral (
+      select from work w
+      where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+        and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+        and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" = met.name
+      limit most) of_need
+    limit most) counted;
+
   <<picks>>
-  while cardinality(work_ids) < most loop
+  while cardinality(work_ids) < waiting loop
     if project_left <= 0 then
       has_wrapped := false;
       loop

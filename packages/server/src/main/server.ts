@@ -135,9 +135,9 @@ async function start(
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
   const showsSecret = isNew && process.stdout.isTTY;
-  const kept = [...places.locations, `log: ${output.place}`];
+  const locations = [...places.locations, `log: ${output.place}`];
   const signInLink = await findSignInLink(deps, accountId);
-  console.log(renderBanner(config, { credential, file, showsSecret, signInLink, locations: kept }));
+  console.log(renderBanner(config, { credential, file, showsSecret, signInLink, locations }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   const watch = watchLoop((gap) => {
     deps.metrics.observeLoopGap(gap.operation, gap.milliseconds / 1_000);

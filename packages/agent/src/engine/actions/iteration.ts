@@ -20,10 +20,10 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
   }
   const failures: { iteration: number; result: ActionResult }[] = [];
   let halted: ActionResult | undefined;
-  const { left, kept, partial } = chooseIterations(iterations, context.restarted);
+  const { left, retained, partial } = chooseIterations(iterations, context.restarted);
   const workers = concurrent ? Math.min(concurrencyLimit, left.length) : 1;
   let next = 0;
-  let done = kept;
+  let done = retained;
   if (iterations.length > 0) context.step.note({ progress: computeProgress(done, iterations.length) });
   async function work(): Promise<void> {
     while (next < left.length && !(breakOnFailure && failures.length > 0)) {
@@ -40,7 +40,7 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
   }
   await Promise.all(Array.from({ length: workers }, work));
   const summary = summarize(action, done, failures);
-  return halted ?? (kept === 0 ? summary : addKept(summary, kept));
+  return halted ?? (retained === 0 ? summary : addRetained(summary, retained));
 }
 
 /** By the digest of an iteration. */
@@ -50,7 +50,7 @@ type PartialIterations = Map<string, RestartedComponent>;
 function chooseIterations(
   iterations: readonly Iteration[],
   { iterations: done = [], partial = [] }: RestartedComponent = {},
-): { left: number[]; kept: number; partial: PartialIterations } {
+): { left: number[]; retained: number; partial: PartialIterations } {
   const counts = new Map<string, number>();
   for (const key of done) counts.set(key, (counts.get(key) ?? 0) + 1);
   const left = [...iterations.keys()].filter((index) => {
@@ -61,14 +61,14 @@ function chooseIterations(
     return count <= 0;
   });
   const under = new Map(partial.map(({ iteration, ...each }) => [iteration, each]));
-  return { left, kept: iterations.length - left.length, partial: under };
+  return { left, retained: iterations.length - left.length, partial: under };
 }
 
 function digestIteration(iteration: Iteration): string {
   return createHash('sha256').update(JSON.stringify(iteration)).digest('hex').slice(0, 32);
 }
 
-function addKept(result: ActionResult, retained: number): ActionResult {
+function addRetained(result: ActionResult, retained: number): ActionResult {
   const note = `${retained} of them done before the restart`;
   return { ...result, message: result.message === undefined ? note : `${result.message}; ${note}` };
 }

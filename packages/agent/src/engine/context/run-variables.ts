@@ -65,7 +65,7 @@ export function createVariableRecorder(
       return { name, type, source, ...(room < 0 ? { truncated: true } : rendered) };
     });
     left -= JSON.stringify(variables).length;
-    if (left >= 0) record({ pipelineRunId: started.pipelineRunId, variables });
+    if (left >= 0 && variables.length > 0) record({ pipelineRunId: started.pipelineRunId, variables });
   };
 }
 

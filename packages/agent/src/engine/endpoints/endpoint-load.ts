@@ -158,10 +158,10 @@ async function readPages(
   const sent = mark?.parameters ?? [];
   const ask = ({ page }: PagingState): Promise<AnsweredPage> => {
     const request = page.url === undefined ? { parameters: [...sent, ...page.parameters] } : page;
-    const asked = port.fetch(request, limit);
+    const response = port.fetch(request, limit);
     // The rows of the page before may end the load while this one comes.
-    asked.catch(() => undefined);
-    return asked;
+    response.catch(() => undefined);
+    return response;
   };
   let state: PagingState | undefined = startPaging(paging, rowsPerPage);
   let coming: Promise<AnsweredPage> | undefined = ask(state);

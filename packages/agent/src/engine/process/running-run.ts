@@ -141,9 +141,9 @@ export function createRunningRun(
   }
 
   async function answerScript(message: Extract<ToRun, { type: 'script-request' }>): Promise<void> {
-    const { script, request, question: asked } = message;
+    const { script, request, question } = message;
     try {
-      const json = (await scripts.get(script)?.answer(asked)) ?? 'null';
+      const json = (await scripts.get(script)?.answer(question)) ?? 'null';
       send({ type: 'script-answer', run: number, request, json });
     } catch (error) {
       send({ type: 'script-refusal', run: number, request, message: getReason(error) });

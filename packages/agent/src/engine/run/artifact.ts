@@ -11,11 +11,8 @@ import type { RunArtifact } from '../context/run-context.ts';
 import type { ArtifactFiles, RunPorts, RunRequest } from '../ports/ports.ts';
 import type { ReadPipeline, RunCaches } from '../ports/run-caches.ts';
 
-export function createOwnArtifact(
-  { versionName }: RunRequest,
-  { artifact, caches: kept }: RunPorts,
-): RunArtifact {
-  return createArtifact(artifact, kept, { versionName, title: `version "${versionName}"`, prefix: '' });
+export function createOwnArtifact({ versionName }: RunRequest, { artifact, caches }: RunPorts): RunArtifact {
+  return createArtifact(artifact, caches, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
 /** Creates one artifact for each version, even if several uses refer to it. */

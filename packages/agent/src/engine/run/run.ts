@@ -116,9 +116,9 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       ...(restart?.runs[0] === undefined ? {} : { restarted: restart.runs[0] }),
     };
     const outcome = await context.call(root, context);
-    const { scope: _, ...ended } = outcome;
+    const { scope: _, ...result } = outcome;
     const tested = context.asserts?.getOutcome();
-    return { ...(context.getHaltOutcome() ?? ended), ...(tested === undefined ? {} : { tested }) };
+    return { ...(context.getHaltOutcome() ?? result), ...(tested === undefined ? {} : { tested }) };
   } catch (error) {
     return { status: 'FAILED', message: getMessage(error) };
   }
@@ -215,8 +215,8 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ca
     }
     const scalars = [...call.scalars];
     const grids = [...call.grids];
-    const given = new Set([...scalars, ...grids].map(([name]) => name));
-    const scope = call.scope.call(await readOwnVariables(context, pipeline, given));
+    const inputs = new Set([...scalars, ...grids].map(([name]) => name));
+    const scope = call.scope.call(await readOwnVariables(context, pipeline, inputs));
     setArguments(scope, scalars, grids);
     const { pipelineRunId, artifact, restarted } = call;
     restoreVariables(scope, restarted?.variables ?? []);
@@ -225,7 +225,7 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ca
       pipelineRunId,
       pipeline,
       scope,
-      overridden: given,
+      overridden: inputs,
       isRoot: call.chain.length === 0,
     });
     const frame = { context, pipelineRunId, pipeline, artifact, chain, scope };

@@ -22,18 +22,18 @@ const insertRole = statement(
 );
 
 /** What a group gives. */
-export interface GivenRole {
+export interface GrantedRole {
   projectId: string | null;
   environmentName: string | null;
   role: string;
 }
 
 /** Replaces what a group gives. Set the problems of `directory_role_in_project` and `_in_environment` before. */
-export function setGivenRole(
+export function setGrantedRole(
   tx: Transaction,
   scope: Scope,
   groupId: string,
-  input: GivenRole | undefined,
+  input: GrantedRole | undefined,
 ): void {
   const of = { account_id: scope.accountId, group_id: groupId };
   tx.send(deleteRole, of);

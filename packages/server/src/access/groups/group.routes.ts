@@ -23,7 +23,7 @@ import {
   updateGroup as updateRow,
 } from './group.store.ts';
 import { foreseeChange } from './group-member.store.ts';
-import { findProject, type GivenRole, setGivenRole } from './group-role.store.ts';
+import { findProject, type GrantedRole, setGrantedRole } from './group-role.store.ts';
 import { type GroupRole, readGroupRole } from './group-role.ts';
 import { judgeForecast } from './member-rules.ts';
 
@@ -42,7 +42,7 @@ export function groupRoutes({ read, write }: Endpoints): void {
   });
 
   write(createGroup, async ({ tx, scope, body, now, newId }) => {
-    const { columns, given } = await resolveRole(tx, scope, {
+    const { columns, grantedRole } = await resolveRole(tx, scope, {
       role: body.role ?? null,
       projectId: body.projectId ?? null,
       environmentName: body.environmentName ?? null,
@@ -57,8 +57,8 @@ export function groupRoutes({ read, write }: Endpoints): void {
       updated_at: now,
     };
     await insertGroup(tx, scope, row);
-    setGivenRole(tx, scope, row.group_id, given);
-    const after = presentGroup({ ...row, gives_role: given !== undefined });
+    setGrantedRole(tx, scope, row.group_id, grantedRole);
+    const after = presentGroup({ ...row, gives_role: grantedRole !== undefined });
     return {
       body: after,
       etag: renderGroupEtag(row),
@@ -77,12 +77,12 @@ export function groupRoutes({ read, write }: Endpoints): void {
       display_name: body.displayName ?? stored.display_name,
       external_id: body.externalId === undefined ? stored.external_id : body.externalId,
       ...role?.columns,
-      gives_role: role === undefined ? stored.gives_role : role.given !== undefined,
+      gives_role: role === undefined ? stored.gives_role : role.grantedRole !== undefined,
       version: stored.version + 1,
       updated_at: now,
     };
     await requireFreeName(tx, scope, stored, row.display_name);
-    if (role !== undefined) setGivenRole(tx, scope, row.group_id, role.given);
+    if (role !== undefined) setGrantedRole(tx, scope, row.group_id, role.grantedRole);
     updateRow(tx, scope, row);
     const states = { before: presentGroup(stored), after: presentGroup(row) };
     return {
@@ -118,14 +118,15 @@ async function resolveRole(tx: Transaction, scope: Scope, expected: GroupRole) {
   tx.onConstraint('directory_role_in_environment', () =>
     problem('unknown-environment', { name: environmentName ?? '' }),
   );
-  const given: GivenRole | undefined = role === null ? undefined : { role, projectId, environmentName };
+  const grantedRole: GrantedRole | undefined =
+    role === null ? undefined : { role, projectId, environmentName };
   const columns = {
     role,
     project_id: projectId,
     project_name: project?.name ?? null,
     environment: environmentName,
   };
-  return { columns, given };
+  return { columns, grantedRole };
 }
 
 /** The role that the request names, over the stored one; undefined if it names none. */
@@ -141,7 +142,8 @@ async function readNewRole(
     projectId: projectId === undefined ? stored.project_id : projectId,
     environmentName: environmentName === undefined ? stored.environment : environmentName,
   });
-  const staysSuperAdmin = resolved.given?.role === 'SUPER_ADMIN' && resolved.given.projectId === null;
+  const staysSuperAdmin =
+    resolved.grantedRole?.role === 'SUPER_ADMIN' && resolved.grantedRole.projectId === null;
   if (stored.gives_super_admin && !staysSuperAdmin)
     await requireOtherSuperAdmin(tx, scope, { groupId: stored.group_id });
   return resolved;

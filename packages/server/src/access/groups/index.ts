@@ -22,7 +22,7 @@ export {
   type Link,
   type MemberChange,
 } from './group-member.store.ts';
-export { findEnvironmentName, findProject, type GivenRole, setGivenRole } from './group-role.store.ts';
+export { findEnvironmentName, findProject, type GrantedRole, setGrantedRole } from './group-role.store.ts';
 export { listRolesAt } from './group-role.ts';
 export { describeMemberChange, judgeForecast, listForEvent } from './member-rules.ts';
 

@@ -102,10 +102,10 @@ export const versionInEnvironment = guardedRead(
 export const pipelinesAmong = guardedRead(
   {
     parameters: { digest: 'text', names: 'text[]', types: 'text[]' },
-    row: { total: 'integer', kept: 'integer' },
+    row: { total: 'integer', present: 'integer' },
   },
   `
-  select count(*)::integer as total, count(given.name)::integer as kept
+  select count(*)::integer as total, count(given.name)::integer as present
   from manifest m cross join jsonb_array_elements(m.pipelines) as each (p)
   left join unnest($names::text[], $types::text[]) as given (name, type)
     on given.name = p ->> 'name' and given.type = p ->> 'type'

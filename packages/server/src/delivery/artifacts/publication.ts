@@ -57,11 +57,11 @@ export async function addGateErrors(
   if (retained === undefined) return checked;
   const errors = await passGate(review, version, retained.getSource);
   const { warnings, warningsTotal } = checked.summary;
-  const told = {
+  const summary = {
     warnings: [...warnings, ...errors].slice(0, uploadWarningLimit),
     warningsTotal: warningsTotal + errors.length,
   };
-  return { ...checked, summary: told };
+  return { ...checked, summary };
 }
 
 type Rows = <Row, Parameters>(

@@ -9,9 +9,9 @@ import type { Upload } from './upload/collection.ts';
 const violationLimit = 100;
 
 /** Throws `strict-upload-refused`. */
-export function requireNoErrors({ summary: told, errorsTotal }: Checked): void {
+export function requireNoErrors({ summary, errorsTotal }: Checked): void {
   if (errorsTotal === 0) return;
-  const violations = told.warnings
+  const violations = summary.warnings
     .filter(({ level }) => level === 'error')
     .slice(0, violationLimit)
     .map(({ path, line, component, message }) => {

@@ -34,7 +34,7 @@ async function describeLostPipelines(
     names: pipelines.map(({ name }) => name),
     types: pipelines.map(({ type }) => type),
   });
-  if (row === undefined || row.kept * 2 >= row.total) return undefined;
-  const remaining = row.kept === 0 ? 'none' : `only ${row.kept}`;
+  if (row === undefined || row.present * 2 >= row.total) return undefined;
+  const remaining = row.present === 0 ? 'none' : `only ${row.present}`;
   return `the upload has ${remaining} of the ${row.total} pipelines of the newest version: a version has all files of the project, and what is left out cannot be started from it`;
 }

@@ -176,10 +176,10 @@ async function publishHead(
 }
 
 /** Errors of pipelines, which fail their runs. Undefined if there are none. */
-function describeFindings({ checked: { summary: told, errorsTotal } }: Publication): string | undefined {
+function describeFindings({ checked: { summary, errorsTotal } }: Publication): string | undefined {
   if (errorsTotal === 0) return undefined;
-  const warnings = told.warningsTotal - errorsTotal;
-  const text = renderStatusText({ errors: errorsTotal, warnings, findings: told.warnings });
+  const warnings = summary.warningsTotal - errorsTotal;
+  const text = renderStatusText({ errors: errorsTotal, warnings, findings: summary.warnings });
   return `The version is published, but its pipelines have ${text}`;
 }
 

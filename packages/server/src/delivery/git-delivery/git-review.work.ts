@@ -144,13 +144,13 @@ async function judgeHead(
   const commit = await repository.findCommitId(`refs/heads/${review.branch_name}`);
   if (commit === undefined) return undefined;
   try {
-    const { summary: told, errorsTotal } = await checkTree(services, review, repository, commit);
+    const { summary, errorsTotal } = await checkTree(services, review, repository, commit);
     return {
       commit,
       outcome: errorsTotal > 0 ? 'failure' : 'success',
       errors: errorsTotal,
-      warnings: told.warningsTotal - errorsTotal,
-      findings: told.warnings.slice(0, mostFindings),
+      warnings: summary.warningsTotal - errorsTotal,
+      findings: summary.warnings.slice(0, mostFindings),
     };
   } catch (failure) {
     // What refuses a publication of this tree is an error of it.
@@ -195,15 +195,15 @@ async function checkTree(
 function addRuleFindings(checked: Checked, result: ReviewOutcome): Checked {
   const errors = listFindings(result, 'ERROR').map((finding) => createUploadWarning(finding, 'error'));
   const warnings = listFindings(result, 'WARNING').map((finding) => createUploadWarning(finding, 'warning'));
-  const { summary: told } = checked;
+  const { summary } = checked;
   const isError = ({ level }: UploadWarning) => level === 'error';
   const all = [
-    ...told.warnings.filter(isError),
+    ...summary.warnings.filter(isError),
     ...errors,
-    ...told.warnings.filter((each) => !isError(each)),
+    ...summary.warnings.filter((each) => !isError(each)),
     ...warnings,
   ];
-  const warningsTotal = told.warningsTotal + errors.length + warnings.length;
+  const warningsTotal = summary.warningsTotal + errors.length + warnings.length;
   return {
     summary: { warnings: all.slice(0, uploadWarningLimit), warningsTotal },
     errorsTotal: checked.errorsTotal + errors.length,

@@ -90,7 +90,7 @@ function checkUnion(
   }
   const tag = findTag(ofType, value);
   if (tag !== undefined && tag.meant.length === 0) {
-    addFault(search, { above: path, key: tag.name }, describeUnknownWord(tag.words, tag.given, search));
+    addFault(search, { above: path, key: tag.name }, describeUnknownWord(tag.words, tag.word, search));
     return;
   }
   let best: Fault[] | undefined;
@@ -110,12 +110,12 @@ function findTag(alternatives: readonly JsonSchema[], value: unknown) {
   const names = Object.keys(alternatives[0]?.properties ?? {});
   const name = names.find((each) => alternatives.every((schema) => wordsIn(schema, each) !== undefined));
   if (name === undefined || !Object.hasOwn(value, name)) return undefined;
-  const given = value[name];
+  const word = value[name];
   return {
     name,
-    given,
+    word,
     words: [...new Set(alternatives.flatMap((schema) => wordsIn(schema, name) ?? []))],
-    meant: alternatives.filter((schema) => isWord(schema.properties?.[name] ?? {}, given)),
+    meant: alternatives.filter((schema) => isWord(schema.properties?.[name] ?? {}, word)),
   };
 }
 

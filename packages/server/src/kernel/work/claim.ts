@@ -10,7 +10,7 @@ import { addSeconds } from '../clock.ts';
 import { statement, type Transaction, typed } from '../database/database.ts';
 import { insertIntoEvent } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
-import { findRequiredRoles } from '../security/permissions.ts';
+import { findRequiredRoles, type RequiredRoles } from '../security/permissions.ts';
 import type { WorkOwner, WorkOwners, WorkRow, WorkTimes } from './work.ts';
 
 /** Claimed work as sent to its agent. `payload` comes from the owner of its kind. */
@@ -29,13 +29,21 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
   where p.account_id = ${work}.account_id and p.agent_id = ${work}.agent_id and p.project_id = ${work}.project_id
     and (p.environment_name is null or p.environment_name = ${work}.environment_name)))`;
 
-/** SQL: whether the caller that asked for the work still has the permission there, by default to run pipelines. */
-export const isStillPermitted = (work: string, permission: Permission = 'environment:run') => {
-  const { account, project, environment } = findRequiredRoles(permission);
-  return `(${work}.requested_by is null or (
+/** SQL: whether the caller of the work is permitted what the roles allow there: expressions of `text[]`. */
+const isPermittedWith = (work: string, roles: RequiredRoles) => `(${work}.requested_by is null or (
   select standing from rights(${work}.account_id, ${work}.requested_by, ${work}.project_id, ${work}.environment_name,
-    '${account}'::text[], '${project}'::text[], '${environment}'::text[], $now::timestamptz)) = 'permitted')`;
+    ${roles.account}, ${roles.project}, ${roles.environment}, $now::timestamptz)) = 'permitted')`;
+
+const findRoles = (permission: Permission): RequiredRoles => {
+  const { account, project, environment } = findRequiredRoles(permission);
+  const cast = (roles: string) => `'${roles}'::text[]`;
+  return { account: cast(account), project: cast(project), environment: cast(environment) };
 };
+
+const runPermission: Permission = 'environment:run';
+
+/** SQL: whether the caller that asked for the work still has the permission to run pipelines there. */
+export const isStillPermitted = (work: string) => isPermittedWith(work, findRoles(runPermission));
 
 /** The permission to ask for work of these kinds; for the others it is to run pipelines. */
 const permissionOfKind = {
@@ -47,10 +55,17 @@ const permissionOfKind = {
 
 /** SQL: whether the caller that asked for the work could still ask for it. */
 export const isWorkStillPermitted = (work: string) => {
-  const ofKinds = Object.entries(permissionOfKind).map(
-    ([kind, permission]) => `when '${kind}' then ${isStillPermitted(work, permission)}`,
-  );
-  return `case ${work}.kind ${ofKinds.join(' ')} else ${isStillPermitted(work)} end`;
+  const chooseRoles = (place: keyof RequiredRoles) => {
+    const ofKinds = Object.entries(permissionOfKind).map(
+      ([kind, permission]) => `when '${kind}' then ${findRoles(permission)[place]}`,
+    );
+    return `case ${work}.kind ${ofKinds.join(' ')} else ${findRoles(runPermission)[place]} end`;
+  };
+  return isPermittedWith(work, {
+    account: chooseRoles('account'),
+    project: chooseRoles('project'),
+    environment: chooseRoles('environment'),
+  });
 };
 
 /** What the caller of such work may do, for messages. */

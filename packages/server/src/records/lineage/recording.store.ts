@@ -144,7 +144,7 @@ const writeEnds = (runs: string) => `
     ${inserted}
     select $account_id, $now, run_id, end_type, about || jsonb_strip_nulls(jsonb_build_object('runId', run_id, 'eventType', end_type,
         'eventTime', ${renderTime('finished_at')}, 'message', message, 'sql', sql.texts, 'omittedSteps', steps.omitted))
-      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end,
+      || case when steps.retained is null then '{}' else jsonb_build_object('steps', steps.retained) end,
       case when end_type = 'COMPLETE' and place = 1 then gen_random_uuid() end
     from runs
     -- The starts get the lower sequences.
@@ -156,7 +156,7 @@ const writeEnds = (runs: string) => `
         order by s.started_at, s.ordinal limit ${sqlStatements}) statements) sql on true
     left join lateral (
       select jsonb_agg(jsonb_build_object('stepId', step_id) || jsonb_strip_nulls(jsonb_build_object('finishedAt', finished_at)) || lineage
-        order by ordinal) filter (where until <= ${runCharacters}) as kept,
+        order by ordinal) filter (where until <= ${runCharacters}) as retained,
         nullif(count(*) filter (where until > ${runCharacters}), 0) as omitted
       from (
         select l.*, sum(l.characters) over (order by l.ordinal) as until, (

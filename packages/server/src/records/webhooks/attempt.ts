@@ -74,8 +74,8 @@ function findWantedTime(answer: OutgoingResult, now: Date): Date | undefined {
 }
 
 /** The later of the two; undefined if the delivery is not sent again. */
-function postpone(next: Date | undefined, wanted: Date | undefined): Date | undefined {
-  return next !== undefined && wanted !== undefined && wanted > next ? wanted : next;
+function postpone(next: Date | undefined, requested: Date | undefined): Date | undefined {
+  return next !== undefined && requested !== undefined && requested > next ? requested : next;
 }
 
 /** The result of a delivery that is given up without another attempt. */

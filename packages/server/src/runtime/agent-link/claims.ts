@@ -55,11 +55,11 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     const now = services.clock.now();
     const {
       ofInstance,
-      asked,
+      commands,
       works: found,
     } = await services.database.transaction((tx) => ({
       ofInstance: collectInstanceCommand(tx, { agent, instanceId }),
-      asked: collectCommands(tx, accountId, agentId, instanceId),
+      commands: collectCommands(tx, accountId, agentId, instanceId),
       works:
         most === 0
           ? []
@@ -83,14 +83,14 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     // After a claim that filled places there may be more work for the next one.
     if (found.length > 0 && found.length >= Math.min(max || most, maxShort || most))
       wakes.wake(agentId, chooseTarget(found));
-    else if (most > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
+    else if (most > 0 && commands.length === 0 && ofInstance.length === 0) looking.confirm();
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
       work: works.map(
         ({ work_id, epoch, kind, payload, share }) =>
           ({ workId: work_id, epoch, kind, leaseExpiresAt, payload, environmentShare: share }) as WorkItem,
       ),
-      commands: asked.map(
+      commands: commands.map(
         (row): Command => ({
           workId: row.work_id,
           epoch: row.epoch,

@@ -162,8 +162,8 @@ function applyJudged(
     const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
     return cancelled ? [{ workId: report.workId, status: 'CANCELLED', requestedBy }] : [];
   });
-  const ended = new Set(ends.map((end) => end.workId));
-  recordReported(tx, accountId, { sequences, ended }, now, services.times);
+  const endedIds = new Set(ends.map((end) => end.workId));
+  recordReported(tx, accountId, { sequences, ended: endedIds }, now, services.times);
   for (const [kind, ofKind] of Map.groupBy(heard, (row) => row.kind)) {
     applyNews(
       { owner: requireOwner(services.owners, kind), wakes: services.wakes },

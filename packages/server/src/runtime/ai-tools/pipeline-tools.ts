@@ -56,8 +56,8 @@ function createValidateTool(services: ToolServices): Tool {
     async run(context, { path }) {
       const copy = await openCopy(services, context);
       if (path !== undefined) await requireText(context, copy, path);
-      const { summary: told, errorsTotal } = await findFindings(services, context, copy);
-      const found = told.warnings.filter((each) =>
+      const { summary, errorsTotal } = await findFindings(services, context, copy);
+      const found = summary.warnings.filter((each) =>
         path === undefined ? isInFolder(context, each.path) : each.path === path,
       );
       if (found.length === 0) return 'No findings: the pipelines are valid.';

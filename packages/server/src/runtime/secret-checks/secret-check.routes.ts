@@ -125,6 +125,6 @@ function listReasons(planned: readonly Planned[]): string[] {
 }
 
 function listAgentNames(planned: readonly Planned[]): string[] {
-  const names = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
+  const names = planned.flatMap((each) => ('part' in each ? [each.secret.agentName ?? ''] : []));
   return [...new Set(names)].slice(0, toldReasons);
 }

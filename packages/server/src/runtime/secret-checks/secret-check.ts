@@ -30,8 +30,8 @@ interface Asking {
   namedBy: Set<string>;
 }
 
-type Told = Omit<SecretCheckResult, 'outcome' | 'message'>;
-export type Planned = { told: Told } & (
+type CheckedSecret = Omit<SecretCheckResult, 'outcome' | 'message'>;
+export type Planned = { secret: CheckedSecret } & (
   | { outcome: SecretCheckOutcome; message?: string }
   | { part: string; position: number }
 );
@@ -125,13 +125,13 @@ export function planCheck(
   const parts: Part[] = [];
   const planned = askings.map((asking): Planned => {
     const agent = asking.agentId === undefined ? undefined : byId.get(asking.agentId);
-    const told = describeAsking(asking, agent);
+    const secret = describeAsking(asking, agent);
     const reason = findReason(asking, agent);
     if (agent === undefined || reason !== undefined)
-      return { told, ...reason, outcome: reason?.outcome ?? 'NO_AGENT' };
+      return { secret, ...reason, outcome: reason?.outcome ?? 'NO_AGENT' };
     const part = findPart(parts, agent, newId);
     part.secrets.push(asking.at);
-    return { told, part: part.workId, position: part.secrets.length - 1 };
+    return { secret, part: part.workId, position: part.secrets.length - 1 };
   });
   return { planned, parts, unchecked };
 }
@@ -139,7 +139,7 @@ export function planCheck(
 function describeAsking(
   { reference, at, environmentNames, namedBy }: Asking,
   agent: CheckAgentRow | undefined,
-): Told {
+): CheckedSecret {
   return {
     ...(reference === null ? {} : { secretReferenceName: reference }),
     namedBy: [...namedBy].slice(0, toldNames),
@@ -218,10 +218,10 @@ export function composeAnswer(
 ): SecretCheck {
   const results = planned.map((each): SecretCheckResult => {
     if ('outcome' in each) {
-      const { told, outcome, message } = each;
-      return { ...told, outcome, ...(message === undefined ? {} : { message }) };
+      const { secret, outcome, message } = each;
+      return { ...secret, outcome, ...(message === undefined ? {} : { message }) };
     }
-    return { ...each.told, ...findOutcome(ends.get(each.part), each.position) };
+    return { ...each.secret, ...findOutcome(ends.get(each.part), each.position) };
   });
   const resolved = unchecked === 0 && results.every(({ outcome }) => outcome === 'RESOLVED');
   return { resolved, results, unchecked };

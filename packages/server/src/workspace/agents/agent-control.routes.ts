@@ -76,8 +76,8 @@ function agentCommandRoutes({ write }: Endpoints, wakes: Wakes): void {
     const agent = await lockAgent(tx, scope, params.agentId, now);
     const { agent_id: agentId, name } = agent;
     if (command === 'RESTART') {
-      const told = await requestRestart(tx, scope, agentId, now);
-      if (told === 0) throw problem('agent-cannot-restart', { name });
+      const restarting = await requestRestart(tx, scope, agentId, now);
+      if (restarting === 0) throw problem('agent-cannot-restart', { name });
     } else {
       writePause(tx, scope, agentId, { paused: command === 'PAUSE', until });
       const source = createEventSource(scope, requestId);

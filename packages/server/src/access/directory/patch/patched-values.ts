@@ -83,8 +83,8 @@ export function applyToMatches(
     const rest = values.flatMap((each) => {
       if (!matching.has(each)) return [each];
       if (sub === undefined) return [];
-      const { [sub.name]: _, ...kept } = each;
-      return [kept];
+      const { [sub.name]: _, ...rest } = each;
+      return [rest];
     });
     assign(holder, attribute.name, rest);
     return;

@@ -5,7 +5,7 @@ import { isUuid } from '../../../kernel/identifiers.ts';
 import {
   findEnvironmentName,
   findProject,
-  type GivenRole as GroupRole,
+  type GrantedRole as GroupRole,
   listRolesAt,
   type StoredGroup,
 } from '../../groups/index.ts';

@@ -18,7 +18,7 @@ import {
   type MemberChange,
   requireFreeName,
   type StoredGroup,
-  setGivenRole,
+  setGrantedRole,
   updateGroup,
 } from '../../groups/index.ts';
 import { lockSuperAdminsOfGroup, requireOtherSuperAdmin } from '../../users/index.ts';
@@ -43,7 +43,7 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
   const { tx, scope, now } = write;
   const resource = readResource(groupSchema, body);
   const change = { ...noChange, added: new Set(readMemberIds(resource.members ?? [])) };
-  const { columns, role: given } = await resolveRole(write, resource);
+  const { columns, role: grantedRole } = await resolveRole(write, resource);
   if (!isSameRole(columns, noRole)) await requireRoleRight(write);
   await requireUsers(write, change.added);
   const group: StoredGroup = {
@@ -54,7 +54,7 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
     ...{ version: 1, created_at: now, updated_at: now },
   };
   await insertGroup(tx, scope, group);
-  if (given !== undefined) setGivenRole(tx, scope, group.group_id, given);
+  if (grantedRole !== undefined) setGrantedRole(tx, scope, group.group_id, grantedRole);
   const changed = await changeMembers(tx, scope, group.group_id, change);
   const after = { ...summarize(group), ...(changed.added.length > 0 ? listForEvent(changed.added) : {}) };
   return finish(write, group, changed, {
@@ -138,7 +138,7 @@ async function changeGroup(
   await requireUsers(write, change.added);
   const isEmptied = await judgeChange(write, stored, change);
   const changed = await changeMembers(tx, scope, stored.group_id, change);
-  if (role !== undefined) setGivenRole(tx, scope, stored.group_id, role.role);
+  if (role !== undefined) setGrantedRole(tx, scope, stored.group_id, role.role);
   const events: AccountEvent[] = [];
   const isSame = JSON.stringify(summarize(stored)) === JSON.stringify(summarize(after));
   const hasNewMembers = changed.added.length + changed.removed.length > 0;

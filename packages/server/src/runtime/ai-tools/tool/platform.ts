@@ -90,8 +90,8 @@ function describePassing(status: number, { detail }: RefusalBody): string {
 }
 
 function computePause(attempt: number, retryAfter: unknown): number {
-  const asked = Number(retryAfter) * 1_000;
-  const pause = asked >= 0 ? asked : firstPauseMilliseconds * 2 ** (attempt - 1);
+  const advised = Number(retryAfter) * 1_000;
+  const pause = advised >= 0 ? advised : firstPauseMilliseconds * 2 ** (attempt - 1);
   return Math.min(longestPauseMilliseconds, pause);
 }
 
