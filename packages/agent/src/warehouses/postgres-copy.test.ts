@@ -46,6 +46,19 @@ it('a line that does not fit ends it, with its place, and nothing is loaded', as
   assert.deepEqual((await connection.query('select count(*) from t', 1)).rows, [[0]]);
 });
 
+it('a line that would end the rows without a word is refused', async () => {
+  for (const text of ['1,a\n\\.\n2,b\n', '\\.\r\n1,a\n', `${'1,a\n'.repeat(65_535)}12\n\\.\n2,b\n`]) {
+    writeFileSync(path, text);
+    await assert.rejects(
+      copy(copyIn),
+      /a line with nothing but \\\. in it, which PostgreSQL takes for its end/,
+    );
+  }
+  writeFileSync(path, '1,"\\."\n2,\\.x\n');
+  assert.equal(await copy(copyIn), 2);
+  await connection.execute('truncate t');
+});
+
 it('a file that is gone, and a COPY of another kind, end it', async () => {
   await assert.rejects(copy(copyIn, { path: join(folder, 'no.csv') }), /ENOENT/);
   await goesOn();

@@ -87,8 +87,10 @@ export class CopyIn extends CopyQuery {
   async #send(connection: CopyConnection): Promise<void> {
     const { path, skippedLines = 0 } = this.#file;
     await using file = await open(path, 'r');
+    let end: Buffer = Buffer.from('\n');
     for await (const piece of readPieces(file, skippedLines)) {
       if (this.#hasEnded) return;
+      end = requireNoMark(Buffer.concat([end, piece]));
       connection.sendCopyFromChunk(piece);
       if (this.#socket.writableNeedDrain) await this.#drain();
     }
@@ -106,6 +108,19 @@ export class CopyIn extends CopyQuery {
       socket.on('drain', settle).on('close', settle);
     });
   }
+}
+
+/**
+ * Before its version 18 the server takes such a line for the end, and would leave out the rows after it without a word.
+ *
+ * @returns the last bytes, in which a line may begin. @throws Error
+ */
+function requireNoMark(bytes: Buffer): Buffer {
+  if (bytes.includes('\n\\.\n') || bytes.includes('\n\\.\r'))
+    throw new Error(
+      'the file has a line with nothing but \\. in it, which PostgreSQL takes for its end: enclose the value in quotes',
+    );
+  return Buffer.from(bytes.subarray(-3));
 }
 
 async function* readPieces(file: FileHandle, skippedLines: number): AsyncGenerator<Buffer> {
