@@ -144,9 +144,11 @@ async function fill(
       if (!remaining.has(file.object)) continue;
       current = file;
       try {
-        const members = await listMembers(file.path, load, transaction, dialect);
-        const plan = planFileLoad(load, columns, members, dialect);
-        if (await loadTolerantly(file, plan, { load, outcome, dialect, transaction })) taken.add(file.object);
+        const sized = describeLines(load, file);
+        const members = await listMembers(file.path, sized, transaction, dialect);
+        const plan = planFileLoad(sized, columns, members, dialect);
+        if (await loadTolerantly(file, plan, { load: sized, outcome, dialect, transaction }))
+          taken.add(file.object);
       } catch (error) {
         throw error instanceof PermanentFault ? error : new FailedFile(file, error);
       }
@@ -162,10 +164,18 @@ async function fill(
   } catch (error) {
     if (!(error instanceof FailedFile)) throw error;
     const { warehouse: after } = run.context;
-    const members = await listMembers(error.file.path, load, after, dialect).catch(() => []);
-    const plan = planFileLoad(load, columns, members, dialect);
-    throw await explainFailure(error, load, plan, after);
+    const sized = describeLines(load, error.file);
+    const members = await listMembers(error.file.path, sized, after, dialect).catch(() => []);
+    const plan = planFileLoad(sized, columns, members, dialect);
+    throw await explainFailure(error, sized, plan, after);
   }
+}
+
+/** With the longest line of a file that was converted, for which the warehouse takes memory. */
+function describeLines(load: LoadAction['load'], { longestLine }: LoadedFile): LoadAction['load'] {
+  const { format } = load;
+  if (format.type !== 'JSON' || format.isByLine !== true) return load;
+  return { ...load, format: { ...format, lineBytes: longestLine } };
 }
 
 /** Milliseconds between attempts, while another load of the same table has not ended. */

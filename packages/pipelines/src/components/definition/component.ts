@@ -156,6 +156,7 @@ export interface ConvertedFile {
   readonly path: string;
   /** The members of the lines. */
   readonly columns: readonly ConvertedColumn[];
+  readonly lineBytes: number;
   readonly isMissing?: true;
 }
 

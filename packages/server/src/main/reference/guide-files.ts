@@ -82,7 +82,13 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
 
 /** Paths in `docs/`. */
 export function listGuideFiles(): string[] {
-  const folders = ['connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md', 'stores/*.md', 'warehouses/*.md'];
+  const folders = [
+    'connectors/*.md',
+    'pipelines/**/*.md',
+    'quality-rules/*.md',
+    'stores/*.md',
+    'warehouses/*.md',
+  ];
   return globSync(['*.md', ...folders], { cwd: docs });
 }
 
