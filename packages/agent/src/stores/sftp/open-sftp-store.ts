@@ -35,7 +35,8 @@ const names = ['username', 'password', 'privateKey', 'passphrase', 'hostKey'] as
 
 /** A JSON object, or the password or the private key itself. */
 function readMembers(text: string): Members {
-  if (/^\s*(?:-----BEGIN |PuTTY-User-Key-File)/.test(text)) return { privateKey: text };
+  const start = text.trimStart();
+  if (start.startsWith('-----BEGIN ') || start.startsWith('PuTTY-User-Key-File')) return { privateKey: text };
   let value: unknown;
   try {
     value = JSON.parse(text);
