@@ -13,6 +13,9 @@ const rare = [
   '/node_modules/@aws-sdk/',
   '/node_modules/@azure/',
   '/node_modules/@google-cloud/',
+  '/node_modules/ssh2/',
+  '/node_modules/yauzl/',
+  '/packages/agent/src/conversion/',
   '/packages/contract/src/index.ts',
   '/packages/pipelines/',
 ];

@@ -123,7 +123,11 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
     tokens,
     async openStore(address, use) {
       const { openStore } = await import('../stores/open-store.ts');
-      const limits = { responseBytes: objectBytes, totalMilliseconds: downloadMilliseconds };
+      const limits = {
+        responseBytes: objectBytes,
+        totalMilliseconds: downloadMilliseconds,
+        sockets: fetchesOfOne,
+      };
       const exchange = createExchange(egress, { ...bounds, ...limits, advice: ' of an object' });
       return openStore(address, {
         exchange,

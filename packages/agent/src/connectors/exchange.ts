@@ -28,6 +28,8 @@ export interface ExchangeBounds {
   idleMilliseconds: number;
   /** For the whole exchange. */
   totalMilliseconds: number;
+  /** Connections to one host; absent: 4. */
+  sockets?: number;
 }
 
 export interface SentRequest {
@@ -89,8 +91,8 @@ export interface Exchange {
 
 export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange {
   const agents = {
-    'http:': new PlainAgent({ keepAlive: true, maxSockets: 4 }),
-    'https:': new SecureAgent({ keepAlive: true, maxSockets: 4 }),
+    'http:': new PlainAgent({ keepAlive: true, maxSockets: bounds.sockets ?? 4 }),
+    'https:': new SecureAgent({ keepAlive: true, maxSockets: bounds.sockets ?? 4 }),
   };
 
   async function stream<Result>(

@@ -26,6 +26,8 @@ export class JsonLines {
   #lineStart = 0;
   #bytes = 0;
   rows = 0;
+  /** Bytes of the longest line, or a few more. */
+  lineBytes = 0;
 
   constructor(path: string, bounds: OutputBounds) {
     this.#file = openSync(path, 'w', 0o600);
@@ -41,6 +43,10 @@ export class JsonLines {
   }
 
   end(): void {
+    const length = this.#text.length - this.#lineStart;
+    // No character has more than three bytes for each of its units.
+    if (length * 3 > this.lineBytes)
+      this.lineBytes = Math.max(this.lineBytes, Buffer.byteLength(this.#text.slice(this.#lineStart)));
     this.#text += '\n';
     this.rows += 1;
     this.#lineStart = this.#text.length;

@@ -100,7 +100,7 @@ interface PlannedSheets {
 type SheetFrame = Omit<Extract<FileConversion, { from: 'xlsx' }>, 'sheet' | 'isOptional'>;
 
 const selectAll = (file: ConvertedFile, dialect: Dialect) =>
-  dialect.readFile(file.path, { type: 'JSON', isByLine: true }, describeConverted(file.columns));
+  dialect.readFile(file.path, { type: 'JSON', lineBytes: file.lineBytes }, describeConverted(file.columns));
 
 function planSheet(parameters: Parameters, frame: SheetFrame, dialect: Dialect): PlannedSheets {
   const names = parameters.names('dataSelection');

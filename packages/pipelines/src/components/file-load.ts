@@ -61,7 +61,6 @@ parameters:
   targetTable: orders`,
   plan({ parameters, dialect }) {
     const conversion = readConversion(parameters);
-    const format = conversion === undefined ? readFileFormat(parameters) : convertedFormat;
     const reference = readTableReference(parameters, 'targetTable');
     const table = dialect.table(reference);
     // What reads the file.
@@ -96,11 +95,13 @@ parameters:
         conversions: [conversion],
         plan([file]) {
           const chosen = chooseConverted(file, columns);
-          const statement = create(dialect.readFile(file?.path ?? '', convertedFormat, chosen));
+          const lines = { type: 'JSON', lineBytes: file?.lineBytes ?? 0 } as const;
+          const statement = create(dialect.readFile(file?.path ?? '', lines, chosen));
           return { statements: [...before, statement], counted: before.length };
         },
       };
     }
+    const format = readFileFormat(parameters);
     return {
       action: 'load-file',
       source: parameters.text('source'),
@@ -123,8 +124,6 @@ parameters:
     };
   },
 };
-
-const convertedFormat = { type: 'JSON', isByLine: true } as const;
 
 /** Undefined for a format that the warehouse reads. @throws ParameterError */
 function readConversion(parameters: Parameters): FileConversion | undefined {

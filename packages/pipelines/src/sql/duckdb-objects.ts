@@ -16,7 +16,10 @@ type ObjectReading = Pick<
 /** No file has it: DuckDB needs a word that means NULL. */
 const noWord = '\u{10FFFD}';
 /** Bytes of one JSON object. */
-export const objectLimit = 128 * 1_048_576;
+const objectLimit = 128 * 1_048_576;
+
+/** DuckDB takes memory for two objects of this size at once. */
+export const boundObjects = (lineBytes: number): number => Math.max(1_048_576, lineBytes + 1);
 
 export function createObjectReading({ name, quoteText, quotePath }: Quoting): ObjectReading {
   function readDelimited(
@@ -51,15 +54,19 @@ export function createObjectReading({ name, quoteText, quotePath }: Quoting): Ob
     return `read_csv(${options.join(', ')})`;
   }
 
-  const readJson = (path: string, form: 'unstructured' | 'auto' | 'newline_delimited') =>
-    `read_json_objects(${quotePath(path)}, format = '${form}', maximum_object_size = ${objectLimit})`;
+  const readJson = (
+    path: string,
+    form: 'unstructured' | 'auto' | 'newline_delimited',
+    lineBytes = objectLimit,
+  ) =>
+    `read_json_objects(${quotePath(path)}, format = '${form}', maximum_object_size = ${boundObjects(lineBytes)})`;
 
   function readObjects(path: string, format: PlainFormat): string {
     if (format.type === 'PARQUET') return `read_parquet(${quotePath(path)}) AS r`;
-    const { stripsOuterArray, stripsNulls, isByLine } = format;
+    const { stripsOuterArray, stripsNulls, isByLine, lineBytes } = format;
     const json = stripsNulls ? "json_merge_patch('{}', json)" : 'json';
     const form = isByLine === true ? 'newline_delimited' : stripsOuterArray ? 'auto' : 'unstructured';
-    return `(SELECT ${json} AS r FROM ${readJson(path, form)})`;
+    return `(SELECT ${json} AS r FROM ${readJson(path, form, lineBytes)})`;
   }
 
   return {

@@ -15,7 +15,7 @@ import {
 import { renderMergeCheck } from './dialect/merge-check.ts';
 import { createStandardSql } from './dialect/standard-sql.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
-import { createObjectReading, objectLimit } from './duckdb-objects.ts';
+import { boundObjects, createObjectReading } from './duckdb-objects.ts';
 import { shapeRows } from './duckdb-shapes.ts';
 import { readTextLength, translateCast } from './functions/index.ts';
 import { translateType } from './functions/types.ts';
@@ -168,9 +168,9 @@ function readFile(path: string, format: FileFormat, columns: readonly FileColumn
   const options = columns.length === 0 ? [] : [`columns = ${renderColumnStruct(columns)}`];
   if (format.type === 'JSON') {
     const lines =
-      format.isByLine === true
-        ? [`format = 'newline_delimited'`, `maximum_object_size = ${objectLimit}`]
-        : [];
+      format.lineBytes === undefined
+        ? []
+        : [`format = 'newline_delimited'`, `maximum_object_size = ${boundObjects(format.lineBytes)}`];
     return `SELECT * FROM read_json(${[file, ...lines, ...options].join(', ')})`;
   }
   const csv = [`header = ${format.header}`, `delim = ${quoteText(format.delimiter)}`];

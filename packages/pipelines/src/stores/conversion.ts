@@ -41,6 +41,8 @@ export interface ConvertedColumn {
 /** What a file has become. */
 export interface Converted {
   readonly rows: number;
+  /** Bytes of the longest line. */
+  readonly lineBytes: number;
   /** The members of the lines. */
   readonly columns: readonly ConvertedColumn[];
   /** What was left out, with its place. */

@@ -128,8 +128,8 @@ function requireBucket(host: string, fail: (why: string) => never): string {
 
 /** `user@host:port`. */
 function readSftpServer(host: string, access: StoreAccess, fail: (why: string) => never): SftpAddress {
-  const url = URL.parse(`https://${host.replace(/^[^@]*:[^@]*@/, '')}`);
-  if (/^[^@]*:[^@]*@/.test(host))
+  const url = URL.parse(`https://${host}`);
+  if (url !== null && url.password !== '')
     return fail('an address must not have a password: write it to the vault, and name its secret reference');
   if (url === null || url.hostname === '')
     return fail('write it as sftp://user@host/folder/, with the port after the host if it is not 22');

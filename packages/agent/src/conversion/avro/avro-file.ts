@@ -44,7 +44,7 @@ export function convertAvro(path: string, target: string, fileBytes: number): Co
     const { write, columns } = planRows(schema);
     while (source.left > 0) convertBlock(source, { unpack, sync, write, lines });
     lines.finish();
-    return { rows: lines.rows, columns, notes: [] };
+    return { rows: lines.rows, lineBytes: lines.lineBytes, columns, notes: [] };
   } finally {
     closeSync(file);
   }

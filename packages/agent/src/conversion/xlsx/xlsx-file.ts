@@ -24,7 +24,8 @@ export async function convertXlsx(
   try {
     const sheet = findSheet(workbook, conversion.sheet);
     if (sheet === undefined) {
-      if (conversion.isOptional === true) return { rows: 0, columns: [], notes: [], isMissing: true };
+      if (conversion.isOptional === true)
+        return { rows: 0, lineBytes: 0, columns: [], notes: [], isMissing: true };
       throw describeSheets(workbook, conversion.sheet ?? '');
     }
     const strings = await workbook.readStrings();
@@ -33,7 +34,8 @@ export async function convertXlsx(
     const reader = new SheetReader(workbook, strings, conversion.range, table);
     await workbook.scan(sheet.path, reader, fileBytes, () => reader.isOver);
     lines.finish();
-    return { rows: lines.rows, columns: table.listColumns(), notes: reader.describeErrors() };
+    const { rows, lineBytes } = lines;
+    return { rows, lineBytes, columns: table.listColumns(), notes: reader.describeErrors() };
   } finally {
     workbook.close();
   }

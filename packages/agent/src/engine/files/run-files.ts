@@ -148,7 +148,7 @@ export async function convertPartial(
   convert: (path: string, target: string) => Promise<Converted>,
 ): Promise<ConvertedPartial> {
   const source = await find();
-  let converted: Converted = { rows: 0, columns: [], notes: [] };
+  let converted: Converted = { rows: 0, lineBytes: 0, columns: [], notes: [] };
   const path = await downloadPartial(files, async (target) => {
     converted = await convert(source, target);
   });

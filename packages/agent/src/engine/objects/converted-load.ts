@@ -44,10 +44,20 @@ async function load(
           name: datasetNames.object(nameStoreInLineage(source.place.store), source.place.key),
         } as const)
       : ({ kind: 'file', name: datasetNames.file(name) } as const);
-  for (const { path } of converted) step.nameFile(path, dataset);
+  step.nameFile(name, dataset);
+  const { dialect } = run.context;
+  // The step shows no folder of this machine.
+  const warehouse = run.context.warehouse.watch((sql) =>
+    step.noteStatement(
+      converted.reduce(
+        (text, { path }) => text.replaceAll(dialect.quotePath(path), dialect.literal(name)),
+        sql,
+      ),
+    ),
+  );
   const statements = plan(converted satisfies readonly ConvertedFile[]);
   try {
-    const { rowCount } = await run.context.warehouse.executeAll(statements);
+    const { rowCount } = await warehouse.executeAll(statements);
     const message = converted.flatMap(({ notes }) => notes).join('\n');
     return { status: 'SUCCESS', rowCount, ...(message === '' ? {} : { message }) };
   } catch (error) {

@@ -111,9 +111,9 @@ async function convertFile(
 ): Promise<void> {
   if (conversion === undefined) return;
   try {
-    const { path, bytes } = await convert({ partial: file.path }, conversion, signal);
+    const { path, bytes, lineBytes } = await convert({ partial: file.path }, conversion, signal);
     await files.endWrite(file.path, false);
-    Object.assign(file, { path, bytes, longestLine: 0, longestLineAt: 0 });
+    Object.assign(file, { path, bytes, longestLine: lineBytes, longestLineAt: 0 });
   } catch (error) {
     if (error instanceof Error) error.message = `"${file.name}" was not loaded: ${error.message}`;
     throw error;

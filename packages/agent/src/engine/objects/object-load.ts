@@ -143,9 +143,10 @@ async function fill(
   async function loadOne(file: LoadedFile, outcome: LoadOutcome, transaction: Transaction): Promise<boolean> {
     const ready = prepared.find((each) => each.file === file);
     if (ready !== undefined) return copyPrepared(ready, load, dialect, outcome, transaction);
-    const members = await listMembers(file.path, load, transaction, dialect);
-    const plan = planFileLoad(load, columns, members, dialect);
-    return loadTolerantly(file, plan, { load, outcome, dialect, transaction });
+    const sized = describeLines(load, file);
+    const members = await listMembers(file.path, sized, transaction, dialect);
+    const plan = planFileLoad(sized, columns, members, dialect);
+    return loadTolerantly(file, plan, { load: sized, outcome, dialect, transaction });
   }
   const fillAll = async (transaction: Transaction) => {
     const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
@@ -180,9 +181,10 @@ async function fill(
     const failed = prepared.find(({ file }) => file === error.file);
     if (failed !== undefined) throw explainCopy(failed, error.cause);
     const { warehouse: after } = run.context;
-    const members = await listMembers(error.file.path, load, after, dialect).catch(() => []);
-    const plan = planFileLoad(load, columns, members, dialect);
-    throw await explainFailure(error, load, plan, after);
+    const sized = describeLines(load, error.file);
+    const members = await listMembers(error.file.path, sized, after, dialect).catch(() => []);
+    const plan = planFileLoad(sized, columns, members, dialect);
+    throw await explainFailure(error, sized, plan, after);
   } finally {
     for (const { path, file } of prepared)
       if (path !== file.path) await run.context.ports.files.endWrite(path, false).catch(() => undefined);
@@ -213,6 +215,13 @@ const inBetween = (columns: readonly TargetColumn[], { copy }: Dialect): readonl
   copy === undefined
     ? columns
     : columns.map((column) => ({ ...column, type: copy.betweenType(column.type) }));
+
+/** With the longest line of a file that was converted, for which the warehouse takes memory. */
+function describeLines(load: LoadAction['load'], { longestLine }: LoadedFile): LoadAction['load'] {
+  const { format } = load;
+  if (format.type !== 'JSON' || format.isByLine !== true) return load;
+  return { ...load, format: { ...format, lineBytes: longestLine } };
+}
 
 /** Milliseconds between attempts, while another load of the same table has not ended. */
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];

@@ -1,4 +1,4 @@
-/** The examples of docs/stores.md. */
+/** The examples of docs/stores/s3.md. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -15,7 +15,7 @@ after(async () => {
   await s3.close();
 });
 
-const page = readFileSync(new URL('../../../../../docs/stores.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../../../docs/stores/s3.md', import.meta.url), 'utf8');
 const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, example = '']) => example);
 const isPipeline = (example: string) => example.startsWith('type: ');
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { PermanentFault } from '@headgate/pipelines';
 
-const sha256 = (key: Buffer) =>
-  `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+/** SHA-256 has 43 digits in base 64, and one `=` after them. */
+const sha256 = (key: Buffer) => `SHA256:${createHash('sha256').update(key).digest('base64').slice(0, 43)}`;
 
 /** The type that a key begins with, such as ssh-ed25519. */
 function readType(key: Buffer): string {

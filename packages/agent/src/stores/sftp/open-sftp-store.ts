@@ -1,15 +1,23 @@
 /** Reads the credentials of an SFTP server and opens it as a store. */
+import type { Egress } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { nameStore, PermanentFault, type SftpAddress } from '@headgate/pipelines';
-import type { OpenStoreOptions } from '../open-store.ts';
+import type { StoreTime } from '../store-calls.ts';
 import type { SftpServer } from './sftp-connection.ts';
 import { createSftpStore } from './sftp-store.ts';
 
+interface SftpStoreOptions {
+  egress: Egress;
+  secrets: {
+    readSecret(name: string): Promise<Secret>;
+    /** Called with each value before it is used, so that it can be masked. */
+    onValue(value: Secret): void;
+  };
+  time: StoreTime;
+}
+
 /** @throws PermanentFault about the credentials */
-export async function openSftpStore(
-  address: SftpAddress,
-  { egress, secrets, time }: Pick<OpenStoreOptions, 'egress' | 'secrets' | 'time'>,
-) {
+export async function openSftpStore(address: SftpAddress, { egress, secrets, time }: SftpStoreOptions) {
   const { credentials } = address;
   if (credentials.from !== 'reference')
     throw new PermanentFault('an SFTP server needs "credentials", the name of a secret reference');
@@ -27,7 +35,8 @@ const names = ['username', 'password', 'privateKey', 'passphrase', 'hostKey'] as
 
 /** A JSON object, or the password or the private key itself. */
 function readMembers(text: string): Members {
-  if (/^\s*(?:-----BEGIN |PuTTY-User-Key-File)/.test(text)) return { privateKey: text };
+  const start = text.trimStart();
+  if (start.startsWith('-----BEGIN ') || start.startsWith('PuTTY-User-Key-File')) return { privateKey: text };
   let value: unknown;
   try {
     value = JSON.parse(text);

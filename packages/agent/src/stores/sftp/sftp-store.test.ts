@@ -4,9 +4,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
+import { Secret } from '@headgate/contract/without-schemas';
 import { type FakeSftp, startFakeSftp } from '../../../testing/fake-sftp.ts';
 import { type Sshd, sshdIsMissing, startSshd } from '../../../testing/sshd.ts';
 import { openStoreScene, type StoreScene } from '../../../testing/store-scene.ts';
+import { createSftpStore } from './sftp-store.ts';
 
 let scene: StoreScene;
 const transfer = (parameters: Readonly<Record<string, unknown>>) =>
@@ -236,5 +239,40 @@ describe('a server that misbehaves', () => {
       [{ sourceUsername: 'ann' }, /"sourceUsername" is given, but only SFTP has users/],
     ] as const)
       assert.match((await send(parameters)).message, words);
+  });
+});
+
+describe('a server that does not answer', () => {
+  it('is given up within its bound, and left at once by who is cancelled', async () => {
+    const server = await startFakeSftp();
+    const egress = createEgress({ allow: parseEgressAllow(['127.0.0.0/8']), setting: 'S', operator: 'o' });
+    const { port, username, hostKey } = server;
+    const store = createSftpStore({
+      server: {
+        ...{ name: 'sftp://here', host: '127.0.0.1', port, username, hostKey },
+        ...{ password: new Secret(server.password), privateKey: undefined, passphrase: undefined },
+      },
+      egress,
+      time: { sleep: async () => undefined, random: () => 0, date: () => new Date() },
+      bounds: { connectMilliseconds: 60_000, answerMilliseconds: 50 },
+    });
+    try {
+      server.files.set('/a', Buffer.from('a'));
+      server.hangs.add('STAT');
+      const never = new AbortController().signal;
+      await assert.rejects(
+        store.stat('a', never),
+        /sftp:\/\/here did not answer within 0\.05 s|closed the connection/,
+      );
+      const cancelled = new AbortController();
+      const left = assert.rejects(store.stat('a', cancelled.signal), /cancelled/);
+      cancelled.abort(new Error('cancelled'));
+      await left;
+      server.hangs.clear();
+      assert.equal((await store.stat('a', never)).size, 1);
+    } finally {
+      store.close();
+      await server.close();
+    }
   });
 });

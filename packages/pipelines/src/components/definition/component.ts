@@ -176,6 +176,7 @@ export interface ConvertedFile {
   readonly path: string;
   /** The members of the lines. */
   readonly columns: readonly ConvertedColumn[];
+  readonly lineBytes: number;
   readonly isMissing?: true;
 }
 /** What a load of a file does with a table. */

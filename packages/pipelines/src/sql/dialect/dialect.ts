@@ -34,8 +34,8 @@ export type FileFormat =
       quote?: string;
       nullWord?: string;
     }
-  /** `isByLine`: a row on each line, as the agent writes what it converts. */
-  | { type: 'JSON'; isByLine?: true }
+  /** `lineBytes`: a row on each line, as the agent writes what it converts; the longest has these bytes. */
+  | { type: 'JSON'; lineBytes?: number }
   | { type: 'PARQUET' };
 
 export interface FileColumn {

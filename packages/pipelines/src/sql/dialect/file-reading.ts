@@ -38,6 +38,8 @@ export type PlainFormat =
       readonly stripsNulls: boolean;
       /** The file has a row on each line, as the agent writes what it converts. */
       readonly isByLine?: true;
+      /** Bytes of the longest of these lines. */
+      readonly lineBytes?: number;
     }
   | { readonly type: 'PARQUET' };
 

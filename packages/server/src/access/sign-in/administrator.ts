@@ -10,7 +10,7 @@ import {
   describeMemberChange,
   insertGroup,
   type StoredGroup,
-  setGivenRole,
+  setGrantedRole,
 } from '../groups/index.ts';
 import { foldName, insertUser, presentUser, type StoredUser } from '../users/index.ts';
 
@@ -119,7 +119,7 @@ async function joinGroup(
       updated_at: now,
     };
     await insertGroup(tx, scope, group);
-    setGivenRole(tx, scope, groupId, { projectId: null, environmentName: null, role: 'SUPER_ADMIN' });
+    setGrantedRole(tx, scope, groupId, { projectId: null, environmentName: null, role: 'SUPER_ADMIN' });
     events.push({ name: 'group-created', subject, after: { displayName: groupName, role: 'SUPER_ADMIN' } });
   }
   const change = { keeps: true, added: new Set([userId]), removed: new Set<string>() };

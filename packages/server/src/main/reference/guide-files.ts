@@ -37,15 +37,9 @@ export const guideGroups = [
       ...['pipelines/attempts', 'pipelines/transformations', 'pipelines/expressions', 'pipelines/scripts'],
       ...['pipelines/system-variables', 'pipelines/editors', 'testing', 'sql', 'sql-functions'],
       ...['quality-review', 'quality-rules'],
-      ...[
-        'connectors',
-        'pipelines/connectors',
-        'stores',
-        'warehouses/postgresql',
-        'warehouses/redshift',
-        'streaming',
-        'ai-tasks',
-      ],
+      ...['connectors', 'pipelines/connectors', 'stores', 'stores/s3', 'stores/azure', 'stores/google'],
+      ...['stores/sftp', 'stores/https', 'warehouses/postgresql', 'warehouses/redshift'],
+      ...['streaming', 'ai-tasks'],
     ],
   },
   { title: 'Git', files: ['repositories', 'hosted-repositories', 'git-delivery', 'repository-migrations'] },
@@ -91,9 +85,14 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
 
 /** Paths in `docs/`. */
 export function listGuideFiles(): string[] {
-  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md', 'warehouses/*.md'], {
-    cwd: docs,
-  });
+  const folders = [
+    'connectors/*.md',
+    'pipelines/**/*.md',
+    'quality-rules/*.md',
+    'stores/*.md',
+    'warehouses/*.md',
+  ];
+  return globSync(['*.md', ...folders], { cwd: docs });
 }
 
 export const readGuide = (file: string): string => readFileSync(new URL(file, docs), 'utf8');
