@@ -45,7 +45,12 @@ const refuse = () => Promise.reject(new Error('not in these tests'));
 export async function openConnectorScene(
   secrets: ReadonlyMap<string, string> = new Map(),
   lineage: Lineage = createLineage(),
-  other: { postgres?: ServedDriver; redshift?: ServedDriver; warehouse: ProjectWarehouse } = {
+  other: {
+    postgres?: ServedDriver;
+    redshift?: ServedDriver;
+    snowflake?: ServedDriver;
+    warehouse: ProjectWarehouse;
+  } = {
     warehouse: { kind: 'duckdb' },
   },
 ): Promise<ConnectorScene> {
@@ -95,6 +100,7 @@ export async function openConnectorScene(
           ...createTestWarehouses(driver),
           ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
           ...(other.redshift === undefined ? {} : { redshift: other.redshift }),
+          ...(other.snowflake === undefined ? {} : { snowflake: other.snowflake }),
         },
         scripts: { run: refuse },
         secretReferences: {
