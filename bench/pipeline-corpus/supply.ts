@@ -177,6 +177,9 @@ function supplyView(message: string, { views }: Supplies): boolean {
 function readColumn(message: string): Column | undefined {
   const referenced = /Referenced column "([^"]+)" (?:was )?not found/.exec(message)?.[1];
   if (referenced !== undefined) return { name: referenced };
+  const [, loaded, target] =
+    /"loadColumns" has "([^"]+)", which is not a column of the table "([^"]+)"/.exec(message) ?? [];
+  if (loaded !== undefined && target !== undefined) return { name: loaded, table: target };
   // DuckDB looks elsewhere for what the table in the FROM of a join does not have.
   const alias = /Referenced table "(\w+)" not found/.exec(message)?.[1];
   const elsewhere =

@@ -78,7 +78,9 @@ async function runTrial({ folder, pipeline, seed }: TrialRequest): Promise<Trial
     findMoved: (name: string) => findMoved(name, join(folder, pipeline.repository)),
     readInputs: () => readInputs(readFileSync(join(folder, pipeline.file), 'utf8')),
   };
-  const useOf = readObjectUses(root, files);
+  // The components of the pipeline itself go before others of the same name.
+  const others = files.filter((path) => path !== pipeline.name);
+  const useOf = readObjectUses(root, [...others, pipeline.name]);
   let last: Attempt | undefined;
   let attempts = 0;
   while (attempts < mostAttempts) {
