@@ -2,11 +2,8 @@
 import { readCellText } from '../expressions/parameters.ts';
 import { findNearestName } from '../format/nearest.ts';
 import type { Dialect, FileColumn } from '../sql/dialect/dialect.ts';
-import {
-  type FileCreation,
-  type OrchestrationDefinition,
-  readTableReference,
-} from './definition/component.ts';
+import type { FileCreation } from '../stores/file-target.ts';
+import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,

@@ -13,13 +13,12 @@ import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/va
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type {
   Dialect,
-  FileColumn,
   FileFormat,
   PreparedStatement,
   StatementList,
-  TableCreation,
   TableReference,
 } from '../../sql/dialect/dialect.ts';
+import type { FileTarget } from '../../stores/file-target.ts';
 import type { ObjectLoad, ObjectReading, ObjectSource, ObjectTransfer } from '../../stores/object-load.ts';
 import type { TargetColumn } from '../../stores/object-statements.ts';
 import type { StoreAddress, StorePlace } from '../../stores/store-address.ts';
@@ -103,15 +102,9 @@ export type Action =
   | ({ action: 'iterate-query'; query: string; list(result: QueryResult): Iteration[] } & IterationMode)
   | ({ action: 'iterate-files'; search: FileSearch; list(file: FoundFile): Iteration } & IterationMode)
   | { action: 'retry'; target: string; retries: number; delaySeconds(retry: number): number }
-  | {
+  | (FileTarget & {
       action: 'load-file';
       source: string;
-      /** Where the rows go if the file does not reach the warehouse by itself. */
-      target: TableReference;
-      creation: FileCreation;
-      format: FileFormat;
-      /** Those that the component names. */
-      columns: readonly FileColumn[];
       before: readonly string[];
       statement(path: string): string;
       /** Before it is loaded: `query` returns a row about the file, in which `findFault` finds what is wrong. */
@@ -119,7 +112,7 @@ export type Action =
         query(path: string): string;
         findFault(cells: readonly string[]): string | undefined;
       }[];
-    }
+    })
   /** Calls an endpoint of a connector profile, and loads what comes. */
   | { action: 'load-endpoint'; source: EndpointSource; load: EndpointLoad }
   /** Loads objects of a store into a table that exists. */
@@ -154,9 +147,6 @@ export type Action =
       packages: readonly string[];
       timeoutSeconds: number | undefined;
     };
-
-/** What a load of a file does with a table. */
-export type FileCreation = TableCreation | 'append';
 
 /** Which files a file-iterator runs over. */
 export interface FileSearch {
