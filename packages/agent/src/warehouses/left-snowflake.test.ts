@@ -45,7 +45,7 @@ it('the statement of a killed agent is ended, and other sessions of its user go 
   const other = await driver.connect(target);
   const lines: string[] = [];
   await endLeftSessions(await listLeftSessions(folder), {
-    drivers: { postgres: driver, snowflake: driver },
+    drivers: { postgres: driver, redshift: driver, snowflake: driver },
     readSecret: async ({ secretName }) => target.readSecret(secretName.replace('shop/', '')),
     log: createLog({ level: 'info', write: (line) => lines.push(line) }),
   });

@@ -3,11 +3,11 @@ import { ParameterError, type Parameters, readCellText } from '../expressions/pa
 import { findNearestName } from '../format/nearest.ts';
 import { type Dialect, type FileColumn, SqlError } from '../sql/dialect/dialect.ts';
 import { describeConverted, type FileConversion } from '../stores/conversion.ts';
+import type { FileCreation } from '../stores/file-target.ts';
 import type { FileSource } from '../stores/object-load.ts';
 import { isStoreAddress } from '../stores/store-address.ts';
 import {
   type ConvertedFile,
-  type FileCreation,
   type OrchestrationDefinition,
   readTableReference,
 } from './definition/component.ts';

@@ -13,14 +13,13 @@ import type { Grid, GridRows, Scalar, VariableScope } from '../../expressions/va
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../../format/pipeline.ts';
 import type {
   Dialect,
-  FileColumn,
   FileFormat,
   PreparedStatement,
   StatementList,
-  TableCreation,
   TableReference,
 } from '../../sql/dialect/dialect.ts';
 import type { ConvertedColumn, FileConversion } from '../../stores/conversion.ts';
+import type { FileTarget } from '../../stores/file-target.ts';
 import type {
   FileSource,
   ObjectLoad,
@@ -110,15 +109,9 @@ export type Action =
   | ({ action: 'iterate-query'; query: string; list(result: QueryResult): Iteration[] } & IterationMode)
   | ({ action: 'iterate-files'; search: FileSearch; list(file: FoundFile): Iteration } & IterationMode)
   | { action: 'retry'; target: string; retries: number; delaySeconds(retry: number): number }
-  | {
+  | (FileTarget & {
       action: 'load-file';
       source: string;
-      /** Where the rows go if the file does not reach the warehouse by itself. */
-      target: TableReference;
-      creation: FileCreation;
-      format: FileFormat;
-      /** Those that the component names. */
-      columns: readonly FileColumn[];
       before: readonly string[];
       statement(path: string): string;
       /** Before it is loaded: `query` returns a row about the file, in which `findFault` finds what is wrong. */
@@ -126,7 +119,7 @@ export type Action =
         query(path: string): string;
         findFault(cells: readonly string[]): string | undefined;
       }[];
-    }
+    })
   /** Loads a file that the agent converts first, once for each conversion. */
   | {
       action: 'load-converted';
@@ -179,8 +172,6 @@ export interface ConvertedFile {
   readonly lineBytes: number;
   readonly isMissing?: true;
 }
-/** What a load of a file does with a table. */
-export type FileCreation = TableCreation | 'append';
 
 /** Which files a file-iterator runs over. */
 export interface FileSearch {
