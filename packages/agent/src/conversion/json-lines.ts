@@ -66,7 +66,7 @@ export class JsonLines {
       );
     if (this.#bytes > judgedBytes && this.#bytes > inputBytes * ratioLimit)
       throw new FileFault(
-        `it grows to more than ${ratioLimit} times its size, as a zip bomb does: write it again with larger values`,
+        `it grows to more than ${ratioLimit} times its size, as a zip bomb does, so it is not loaded`,
       );
     for (let at = 0; at < bytes.byteLength; ) at += writeSync(this.#file, bytes, at);
   }
