@@ -1,5 +1,6 @@
 /**
- * Writes lines of JSON to a file, within bounds. A file that is not finished is closed at the end of its thread. A line is built in place: `add` appends to it, and `end` ends it.
+ * Writes lines of JSON to a file, within bounds. A file that is not finished is closed at the end of its thread. A line
+ * is built in place: `add` appends to it, and `end` ends it.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { FileFault } from './file-fault.ts';
@@ -65,7 +66,7 @@ export class JsonLines {
       );
     if (this.#bytes > judgedBytes && this.#bytes > inputBytes * ratioLimit)
       throw new FileFault(
-        `it grows to more than ${ratioLimit} times its size, as a zip bomb does: write it anew`,
+        `it grows to more than ${ratioLimit} times its size, as a zip bomb does, so it is not loaded`,
       );
     for (let at = 0; at < bytes.byteLength; ) at += writeSync(this.#file, bytes, at);
   }

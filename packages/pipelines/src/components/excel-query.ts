@@ -1,4 +1,4 @@
-/** Loads sheets of a workbook into a table that is made anew. */
+/** Loads sheets of a workbook into a table, which it replaces. */
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import { type Dialect, SqlError } from '../sql/dialect/dialect.ts';
 import { tokenize } from '../sql/tokens/tokens.ts';
@@ -31,7 +31,7 @@ export const excelQuery: OrchestrationDefinition = {
   warehouse: true,
   embeddedOnly: true,
   about:
-    'Loads a sheet of an XLSX file, or a query over its sheets, into a table that is made anew. Rows without any value are left out. Dates and times are numbers with a format of dates in the file. The values of formulas are those that were saved with the file. [XLSX files](../../stores.md#xlsx-files) says more.',
+    'Loads a sheet of an XLSX file, or a query over its sheets, into a table, which it replaces. Rows without any value are left out. Dates and times are numbers with a format of dates in the file. The values of formulas are those that were saved with the file. [XLSX files](../../stores.md#xlsx-files) says more.',
   group: 'files',
   parameters: {
     basicAdvancedMode: choiceParameter(
