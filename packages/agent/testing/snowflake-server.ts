@@ -53,6 +53,8 @@ export interface FakeSnowflake {
   skewMilliseconds: number;
   /** Answers instead of the server; undefined: the server answers. */
   intercept: ((request: FakeRequest, response: ServerResponse) => boolean | undefined) | undefined;
+  /** Runs SQL of DuckDB in the schema of the connection. */
+  prepare(sql: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -74,7 +76,7 @@ const success = (data: object, code: string | null = null) => ({ data, code, mes
 export async function createFakeSnowflake(): Promise<FakeSnowflake> {
   const instance = await DuckDBInstance.create();
   const setup = await instance.connect();
-  await setup.run(`create schema "${fakePlace.schema}"`);
+  await setup.run(`create schema "${fakePlace.schema}"; set schema = '${fakePlace.schema}'`);
   const queries = new Map<string, FakeQuery>();
   const parts = new Map<string, { rows: FakeResult['rows']; key: string }>();
   let sessionCount = 34_534_533_453_453_000n;
@@ -94,6 +96,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
     holdMilliseconds: 45_000,
     skewMilliseconds: 0,
     intercept: undefined,
+    prepare: async (sql) => (sql.startsWith('set role') ? undefined : setup.run(sql)),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -212,7 +215,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       role,
       token: randomBytes(40).toString('base64'),
       masterToken: randomBytes(40).toString('base64'),
-      statements: new FakeStatements(connection, place.schemaName ?? undefined),
+      statements: new FakeStatements(connection),
       tag: String(parameters.QUERY_TAG ?? ''),
       interrupt: () => connection.interrupt(),
       history: [],

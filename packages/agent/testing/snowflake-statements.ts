@@ -43,15 +43,15 @@ const changes: Readonly<Record<string, readonly [number, string]>> = {
 };
 const queries = new Set(['SELECT', 'WITH', 'VALUES', 'SHOW', 'DESCRIBE', 'EXPLAIN']);
 
+const snowflakeSql = createUserSql({ vendor: 'snowflake' });
+
 export class FakeStatements {
   readonly #connection: DuckDBConnection;
-  readonly #user: ReturnType<typeof createUserSql>;
   #transaction = 0;
   #isActive = false;
 
-  constructor(connection: DuckDBConnection, schema: string | undefined) {
+  constructor(connection: DuckDBConnection) {
     this.#connection = connection;
-    this.#user = createUserSql({ vendor: 'snowflake', ...(schema === undefined ? {} : { schema }) });
   }
 
   async run(sql: string, bindings: Readonly<Record<string, { value: unknown }>> = {}): Promise<FakeResult> {
@@ -93,10 +93,12 @@ export class FakeStatements {
     // DuckDB's name of a type is what the fake tells of Snowflake's.
     const readable = sql
       .replaceAll(/\bsystem\$typeof\(/gi, 'typeof(')
+      // Temporary tables are in no schema there.
+      .replaceAll(/"\w+"\.("headgate_\w+")/gi, '$1')
       // DuckDB keeps no offset.
       .replaceAll(/\btimestamp with time zone\b/gi, 'timestamp_ltz');
     try {
-      return this.#user.script(readable);
+      return snowflakeSql.script(readable);
     } catch (error) {
       throw new FakeFault('001003', '42000', `SQL compilation error:\n${String(error)}`);
     }

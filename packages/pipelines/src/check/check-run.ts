@@ -67,7 +67,7 @@ export interface RunNames {
 const errorLimit = 100;
 
 /** The types of warehouse that this version supports. */
-export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES'];
+export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES', 'SNOWFLAKE'];
 
 export interface RunCheck {
   /** Errors of the root pipeline come first. */

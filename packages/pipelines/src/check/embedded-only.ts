@@ -7,7 +7,7 @@ export function findEmbeddedOnly(
   { path, embeddedOnly = [] }: PipelineOutline,
   warehouse: string | undefined,
 ): Finding[] {
-  if (warehouse !== 'POSTGRES') return [];
+  if (warehouse !== 'POSTGRES' && warehouse !== 'SNOWFLAKE') return [];
   return embeddedOnly.map(({ component, type, line }) => ({
     path,
     line,

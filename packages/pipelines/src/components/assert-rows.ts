@@ -23,7 +23,7 @@ export function checkRows(
       `row ${wrong + 1} of "expectedRows" has ${rows[wrong]?.length} cells, but "expectedColumns" names ${columns.length} columns: give one cell for each`,
     );
   const expected = rows.map((row) => renderRow(row));
-  const list = columns.map((column) => `CAST(${dialect.name(column)} AS VARCHAR)`).join(', ');
+  const list = columns.map((column) => `CAST(${dialect.name(column)} AS ${dialect.text})`).join(', ');
   return [
     {
       query: `SELECT ${list} FROM ${dialect.table(reference)}`,

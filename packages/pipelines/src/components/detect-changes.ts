@@ -101,7 +101,9 @@ function renderPair(column: string, operator: string, dialect: Dialect): string 
 
 function renderIndicator(keys: readonly string[], compared: readonly string[], dialect: Dialect): string {
   const [key = ''] = keys;
-  const changes = compared.map((column) => renderPair(column, 'IS DISTINCT FROM', dialect));
+  const changes = compared.map((column) =>
+    dialect.differ(`"master".${dialect.name(column)}`, `"compare".${dialect.name(column)}`),
+  );
   return [
     `CASE WHEN "master".${dialect.name(key)} IS NULL THEN 'N'`,
     `WHEN "compare".${dialect.name(key)} IS NULL THEN 'D'`,

@@ -1,5 +1,6 @@
 /** One row of each group, with its first or last values. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Dialect, GroupEnds } from '../sql/dialect/dialect.ts';
 import { nameFunctionColumn } from './aggregate-functions.ts';
 import {
   getOnlySource,
@@ -50,22 +51,29 @@ parameters:
       if (side !== 'first' && side !== 'last')
         throw new ParameterError(`"firstLastColumns" has "${word}" for "${column}": use First or Last`);
       const name = readCellText(row, 2) || (isTakenTwice(column) ? nameFunctionColumn(word, column) : column);
-      return { side, column, name } as const;
+      return { name, end: { side, column: dialect.name(column), name: dialect.name(name) } as const };
     });
     if (columns.length === 0) throw new ParameterError('"firstLastColumns" is empty: add a column');
+    const ends = {
+      from: getOnlySource(context).name,
+      keys: groups.map(dialect.name),
+      order,
+      columns: columns.map(({ end }) => end),
+      ignoresNulls: parameters.yes('ignoreNulls', false),
+    };
     return {
-      select: dialect.firstOrLast({
-        from: getOnlySource(context).name,
-        keys: groups.map(dialect.name),
-        order,
-        columns: columns.map(({ side, column, name }) => ({
-          side,
-          column: dialect.name(column),
-          name: dialect.name(name),
-        })),
-        ignoresNulls: parameters.yes('ignoreNulls', false),
-      }),
+      select: dialect.groupEnds?.(ends) ?? groupByKeys(ends, dialect),
       columns: [...groups, ...columns.map(({ name }) => name)],
     };
   },
 };
+
+function groupByKeys({ from, keys, order, columns, ignoresNulls }: GroupEnds, dialect: Dialect): string {
+  const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
+  const values = columns.map(({ side, column, name }) => {
+    const filter = ignoresNulls ? ` FILTER (WHERE ${column} IS NOT NULL)` : '';
+    return `${dialect.firstOrLast(side, column, clause, filter)} AS ${name}`;
+  });
+  const groups = keys.length === 0 ? '' : `\nGROUP BY ${keys.join(', ')}`;
+  return `SELECT ${[...keys, ...values].join(', ')}\nFROM ${from}${groups}`;
+}

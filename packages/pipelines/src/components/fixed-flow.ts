@@ -40,17 +40,14 @@ parameters:
           `row ${index + 1} of "values" has ${row.length} cells, but "columns" has ${columns.length} columns: remove cells or add columns`,
         );
       }
-      return `(${columns.map(({ type }, cell) => renderTypedLiteral(row[cell], type, dialect)).join(', ')})`;
+      return columns.map(({ type }, cell) => renderTypedLiteral(row[cell], type, dialect));
     });
-    const list = names.map(dialect.name).join(', ');
     const empty = columns
       .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${dialect.name(name)}`)
       .join(', ');
     return {
       select:
-        rows.length === 0
-          ? `SELECT ${empty} WHERE FALSE`
-          : `SELECT * FROM (VALUES\n  ${rows.join(',\n  ')}\n) AS "values" (${list})`,
+        rows.length === 0 ? `SELECT ${empty} WHERE FALSE` : `SELECT * FROM ${dialect.listRows(rows, names)}`,
       columns: names,
     };
   },
@@ -61,7 +58,7 @@ function renderTypedLiteral(cell: Resolved | undefined, type: string, dialect: D
   if (cell === undefined || cell === null) return `CAST(NULL AS ${type})`;
   if (typeof cell === 'object')
     throw new ParameterError('a cell of "values" must be a single value, not a list or a map');
-  return cell === '' && !type.startsWith('VARCHAR')
+  return cell === '' && !/^VARCHAR\b/.test(type)
     ? `CAST(NULL AS ${type})`
     : dialect.cast(dialect.literal(cell), type, false);
 }

@@ -32,7 +32,7 @@ parameters:
     if ((end - start) / step >= rowLimit)
       throw new ParameterError(`the sequence has more than ${rowLimit} numbers: change "endValue"`);
     return {
-      select: dialect.numbers(dialect.name(column), { start, end, step }),
+      select: dialect.countUp(start, end, step, column),
       columns: [column],
     };
   },

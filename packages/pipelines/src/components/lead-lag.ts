@@ -38,9 +38,9 @@ parameters:
     const isSkipping = parameters.yes('ignoreNulls', false);
     const computed = readFunctions(parameters, 3).map((row) => {
       const [word, column, offset, name] = readFunction(row);
-      const call = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset})`;
-      const value = isSkipping ? dialect.ignoreNulls(call) : call;
-      return { name: name || nameFunctionColumn(word, column), sql: `${value} OVER (${text})` };
+      const plain = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset})`;
+      const call = isSkipping ? dialect.ignoreNulls(plain) : plain;
+      return { name: name || nameFunctionColumn(word, column), sql: `${call} OVER (${text})` };
     });
     const include = parameters.yes('includeInputColumns', true);
     return addColumns(getOnlySource(context), computed, include, dialect);

@@ -50,7 +50,7 @@ parameters:
     const { database, schema, table: pattern } = readTableReference(parameters, 'pattern');
     const columns = parameters.names('columns');
     const isNamed = parameters.yes('addSourceTable', false);
-    const tables = (found ?? [[pattern]]).map(readTable);
+    const tables = gatherTables(found ?? [[pattern]]);
     if (tables.length === 0)
       throw new ParameterError(`no table matches "${pattern}": create one, or change "pattern"`);
     const parts = tables.map(({ table, columns: ofTable }) => ({
@@ -67,7 +67,21 @@ parameters:
   },
 };
 
-/** `columns` are a JSON array; undefined if a SELECT need not name them. */
-function readTable([table, columns]: readonly unknown[]): { table: string; columns: string[] | undefined } {
-  return { table: String(table), columns: typeof columns === 'string' ? JSON.parse(columns) : undefined };
+interface FoundTable {
+  readonly table: string;
+  /** Undefined if a SELECT need not name them. */
+  columns: string[] | undefined;
+}
+
+/** Columns are a JSON array. A warehouse that cannot gather them gives a row for each. */
+function gatherTables(rows: readonly (readonly unknown[])[]): FoundTable[] {
+  const tables = new Map<string, FoundTable>();
+  for (const [name, columns] of rows) {
+    const table = String(name);
+    const known = tables.get(table) ?? { table, columns: undefined };
+    if (typeof columns === 'string')
+      known.columns = [...(known.columns ?? []), ...(JSON.parse(columns) as string[])];
+    tables.set(table, known);
+  }
+  return [...tables.values()];
 }

@@ -40,7 +40,7 @@ parameters:
       const { name, part } = readOutput(row, index);
       return {
         name,
-        sql: `split_part(CAST(${dialect.name(column)} AS VARCHAR), ${delimiter}, ${part + 1})`,
+        sql: `split_part(CAST(${dialect.name(column)} AS ${dialect.text}), ${delimiter}, ${part + 1})`,
       };
     });
     if (parts.length === 0) throw new ParameterError('"outputColumns" is empty: add a column');

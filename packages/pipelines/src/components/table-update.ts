@@ -1,6 +1,6 @@
 /** Updates, deletes and inserts rows of a table: MERGE. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
-import type { Dialect, MatchedRule, StatementList } from '../sql/dialect/dialect.ts';
+import type { Dialect, RowMerge, StatementList, TableReference } from '../sql/dialect/dialect.ts';
 import {
   getOnlySource,
   readMapping,
@@ -15,15 +15,7 @@ import {
   yesNoParameter,
 } from './definition/declared-parameters.ts';
 
-interface Merge {
-  readonly table: string;
-  readonly target: string;
-  readonly source: string;
-  readonly condition: string;
-  readonly rules: readonly MatchedRule[];
-  readonly updates: readonly (readonly [string, string])[];
-  readonly inserts: readonly (readonly [string, string])[];
-}
+type Merge = Omit<RowMerge, 'aside'>;
 
 export const tableUpdate: TransformationDefinition = {
   kind: 'transformation',
@@ -69,8 +61,9 @@ parameters:
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const table = dialect.table(readTableReference(parameters, 'targetTable'));
-    const merge = readMerge(parameters, table, dialect);
+    const reference = readTableReference(parameters, 'targetTable');
+    const table = dialect.table(reference);
+    const merge = readMerge(parameters, reference, dialect);
     return {
       select: `SELECT * FROM ${getOnlySource(context).name}`,
       write: (query) => renderMerge(merge, query, dialect),
@@ -79,7 +72,7 @@ parameters:
   },
 };
 
-function readMerge(parameters: Parameters, table: string, dialect: Dialect): Merge {
+function readMerge(parameters: Parameters, table: TableReference, dialect: Dialect): Merge {
   const conditions = parameters
     .rows('joinExpression', 1)
     .map((row) => wrapUserExpression(readCellText(row, 0), dialect));
@@ -119,30 +112,20 @@ function readMerge(parameters: Parameters, table: string, dialect: Dialect): Mer
 
 /** The rows of the source are put aside: they are read twice, and the query may read the table. */
 function renderMerge(merge: Merge, query: string, dialect: Dialect): StatementList {
-  const { table, target, source, condition, rules, updates, inserts } = merge;
+  const { table, target, source, condition, rules } = merge;
   const aside = dialect.temporaryTable('headgate_new_rows');
-  const column = (name: string) => `${source}.${dialect.name(name)}`;
-  const assignments = updates.map(([from, to]) => `${dialect.name(to)} = ${column(from)}`);
-  const clauses = rules.map((rule) => {
-    const when = `WHEN MATCHED${rule.condition === undefined ? '' : ` AND ${rule.condition}`} THEN`;
-    return rule.action === 'update' ? `${when} UPDATE SET ${assignments.join(', ')}` : `${when} DELETE`;
-  });
-  if (inserts.length > 0) {
-    const names = inserts.map(([, to]) => dialect.name(to)).join(', ');
-    const values = inserts.map(([from]) => column(from)).join(', ');
-    clauses.push(`WHEN NOT MATCHED THEN INSERT (${names}) VALUES (${values})`);
-  }
-  const check = { table, alias: target, source: `${aside} AS ${source}`, condition, rules };
+  const check = {
+    table: dialect.table(table),
+    alias: target,
+    source: `${aside} AS ${source}`,
+    condition,
+    rules,
+  };
   const checks = rules.length === 0 ? [] : [...dialect.checkMerge(check)];
+  const changes = dialect.merge({ ...merge, aside });
   return {
-    statements: [
-      dialect.createTemporaryTable(aside, query),
-      ...checks,
-      [`MERGE INTO ${table} AS ${target}`, `USING ${aside} AS ${source}`, `ON ${condition}`, ...clauses].join(
-        '\n',
-      ),
-      `DROP TABLE ${aside}`,
-    ],
+    statements: [dialect.createTemporaryTable(aside, query), ...checks, ...changes, `DROP TABLE ${aside}`],
     counted: 1 + checks.length,
+    ...(changes.length === 1 ? {} : { countedTo: checks.length + changes.length }),
   };
 }

@@ -30,8 +30,7 @@ parameters:
     if (listed.length === 0) throw new ParameterError('"aggregations" is empty: name a column');
     const lists = listed.map((column) => {
       const name = dialect.name(column);
-      const texts = dialect.joinTexts(`CAST(${name} AS VARCHAR)`, "', '", `${name} ${direction}`);
-      return `'[ ' || coalesce(${texts}, '') || ' ]' AS ${name}`;
+      return `'[ ' || coalesce(${dialect.gatherTexts(`CAST(${name} AS ${dialect.text})`, ', ', `ORDER BY ${name} ${direction}`)}, '') || ' ]' AS ${name}`;
     });
     const keys = groups.map(dialect.name);
     return {

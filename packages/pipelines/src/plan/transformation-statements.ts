@@ -39,10 +39,14 @@ export function renderOutput(
     drops.push(`DROP TABLE ${table}`);
     left.set(component, { ...relation, select: `SELECT * FROM ${table}`, reads: [] });
   }
-  const { statements, counted } = output.write(
+  const { statements, counted, countedTo } = output.write(
     `${renderWith(order, sources, left, dialect)}${output.select}`,
   );
-  return { statements: [...steps, ...statements, ...drops], counted: counted + steps.length };
+  return {
+    statements: [...steps, ...statements, ...drops],
+    counted: counted + steps.length,
+    ...(countedTo === undefined ? {} : { countedTo: countedTo + steps.length }),
+  };
 }
 
 /** Computes the rows of a relation and counts them, but keeps none. */

@@ -1,6 +1,5 @@
 /** The parts of DuckDB's SQL that change which columns rows have: `* REPLACE`, BY NAME, PIVOT, UNPIVOT. */
 import type { Dialect } from './dialect/dialect.ts';
-import { renderGroupEnds } from './dialect/group-ends.ts';
 
 type Shapes = Pick<
   Dialect,
@@ -29,6 +28,5 @@ export const shapeRows = (name: (identifier: string) => string, quote: (text: st
   unpivot: ({ from, narrowed, name: names, value }) =>
     `SELECT * FROM ${from}\nUNPIVOT (${name(value)} FOR ${name(names)} IN (${narrowed.map(name).join(', ')}))`,
   aggregate: () => undefined,
-  firstOrLast: (ends) =>
-    renderGroupEnds(ends, (side, column, order, filter) => `${side}(${column}${order})${filter}`),
+  firstOrLast: (side, column, order, filter) => `${side}(${column}${order})${filter}`,
 });

@@ -13,7 +13,7 @@ import {
   type TextMatch,
 } from './dialect/dialect.ts';
 import { renderMergeCheck } from './dialect/merge-check.ts';
-import { renderSeries } from './dialect/series.ts';
+import { createStandardSql } from './dialect/standard-sql.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { createObjectReading } from './duckdb-objects.ts';
 import { shapeRows } from './duckdb-shapes.ts';
@@ -236,8 +236,6 @@ const common = {
   enforcesKeys: false,
   ...shapeRows(name, quoteText),
   ignoreNulls: (call) => `${call.slice(0, -1)} IGNORE NULLS)`,
-  numbers: renderSeries,
-  joinTexts: (text, separator, order) => `string_agg(${text}, ${separator} ORDER BY ${order})`,
   matchText,
   matchSimilar: (text, pattern) =>
     `regexp_full_match(${text}, ${quoteText(translateSimilarTo(pattern))}, 's')`,
@@ -285,6 +283,7 @@ function makeSchema({ database, schema }: TableReference, rules: SqlRules): stri
 /** DuckDB with the SQL of a project. */
 export const createDuckdb = (rules: SqlRules): Dialect => ({
   ...common,
+  ...createStandardSql(name, (reference) => renderTable(reference, rules)),
   user: createUserSql(rules),
   aggregate(word, column, over, within) {
     const isMean = word === 'average' || word === 'avg';

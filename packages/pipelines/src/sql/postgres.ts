@@ -10,7 +10,7 @@ import {
   type TableReference,
   type TextMatch,
 } from './dialect/dialect.ts';
-import { renderSeries } from './dialect/series.ts';
+import { createStandardSql } from './dialect/standard-sql.ts';
 import { createPostgresShapes } from './postgres/postgres-shapes.ts';
 import { postgresType } from './postgres/postgres-types.ts';
 import { raisedMark } from './postgres/raised-mark.ts';
@@ -81,6 +81,7 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
   }
 
   return {
+    ...createStandardSql(name, table),
     user: createPlainSql('postgres'),
     label: (component) =>
       `/* ${refuseNul(component)
@@ -118,8 +119,6 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
     ...createPostgresShapes(name, literal),
     columnsExcept: unknownColumns,
     columnsRenamed: unknownColumns,
-    numbers: renderSeries,
-    joinTexts: (text, separator, order) => `string_agg(${text}, ${separator} ORDER BY ${order})`,
     ignoreNulls() {
       throw new SqlError(
         'PostgreSQL cannot pass over NULLs in lead and lag: set "ignoreNulls" to No, or write SQL',

@@ -10,6 +10,7 @@ import {
   type TableReference,
   type TextMatch,
 } from './dialect/dialect.ts';
+import { createStandardSql } from './dialect/standard-sql.ts';
 import { raisedMark } from './postgres/raised-mark.ts';
 import { translateSimilarPattern } from './rewrite/similar-patterns.ts';
 import { createPlainSql } from './rewriter.ts';
@@ -75,6 +76,7 @@ export function createSnowflake({ schema: defaultSchema }: SnowflakePlace): Dial
     `${isIn(reference)} AND table_name = ${literal(reference.table)}`;
 
   return {
+    ...createStandardSql(name, table),
     user: createPlainSql('snowflake'),
     label: (component) =>
       `/* ${refuseNul(component)

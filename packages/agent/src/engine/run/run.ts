@@ -6,6 +6,7 @@ import {
   createPostgres,
   createProjectVariable,
   createScope,
+  createSnowflake,
   type Dialect,
   expressionBytesLimit,
   expressionMillisecondsLimit,
@@ -70,7 +71,7 @@ export const runBounds: RunBounds = {
  *   a port other than the warehouse rejects.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
-  const isServed = request.warehouse === 'POSTGRES';
+  const isServed = request.warehouse !== 'DUCKDB';
   const secrets = createRunSecrets(ports, isServed ? createDialect(request).user.lexical : undefined);
   const outcome = await runRoot(request, secrets);
   if (outcome.message === undefined) return outcome;
@@ -123,6 +124,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
 }
 
 function createDialect({ warehouse, sql, defaults }: RunRequest): Dialect {
+  if (warehouse === 'SNOWFLAKE') return createSnowflake({ schema: defaults?.schema ?? 'PUBLIC' });
   return warehouse === 'POSTGRES'
     ? createPostgres({ schema: defaults?.schema ?? 'public' })
     : createDuckdb(sql);

@@ -172,13 +172,14 @@ function createStatements(
       }
       return { rowCount };
     },
-    executeAll({ statements, counted }) {
+    executeAll(list) {
+      const { statements, counted } = list;
       const [sql] = statements;
       if (statements.length === 1 && sql !== undefined)
         return runFreely(sql, (session) => watched.execute(sql, session)).then(({ rowCount }) => ({
           rowCount: counted === 0 ? rowCount : 0,
         }));
-      return runInTurn(statements, () => runTransaction(warehouse, watched, { statements, counted }));
+      return runInTurn(statements, () => runTransaction(warehouse, watched, list));
     },
     transact: (work) =>
       runInTurn([], () =>
@@ -287,8 +288,12 @@ async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-function runTransaction(warehouse: Warehouse, watched: Warehouse, { statements, counted }: StatementList) {
-  return inTransaction(warehouse, () => runAll(watched, statements, counted));
+function runTransaction(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  { statements, counted, countedTo }: StatementList,
+) {
+  return inTransaction(warehouse, () => runAll(watched, statements, counted, countedTo));
 }
 
 async function inTransaction<T>(warehouse: Warehouse, work: () => Promise<T>): Promise<T> {
@@ -304,11 +309,16 @@ async function inTransaction<T>(warehouse: Warehouse, work: () => Promise<T>): P
   }
 }
 
-async function runAll(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function runAll(
+  warehouse: Warehouse,
+  statements: readonly string[],
+  counted: number,
+  countedTo = counted,
+) {
   let rowCount = 0;
   for (const [index, statement] of statements.entries()) {
     const result = await warehouse.execute(statement);
-    if (index === counted) rowCount = result.rowCount;
+    if (index >= counted && index <= countedTo) rowCount += result.rowCount;
   }
   return { rowCount };
 }

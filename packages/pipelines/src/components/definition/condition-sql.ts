@@ -82,7 +82,7 @@ function renderPositive(
 ): string {
   const { comparator, operand, subject } = condition;
   const column = dialect.name(subject);
-  const text = `CAST(${column} AS VARCHAR)`;
+  const text = `CAST(${column} AS ${dialect.text})`;
   if (comparator === 'null') return `${column} IS NULL`;
   if (comparator === 'blank') return `trim(${text}) = ''`;
   if (comparator === 'null or blank') return `(${column} IS NULL OR trim(${text}) = '')`;

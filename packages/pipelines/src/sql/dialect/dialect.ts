@@ -48,6 +48,8 @@ export interface StatementList {
   readonly statements: readonly string[];
   /** The index of the statement whose row count is reported. */
   readonly counted: number;
+  /** The last of several statements whose row counts are added; absent: `counted` alone. */
+  readonly countedTo?: number;
 }
 
 /** A statement that is ready for the warehouse. */
@@ -164,13 +166,6 @@ export interface GroupEnds {
   readonly ignoresNulls: boolean;
 }
 
-export interface NumberRange {
-  readonly start: number;
-  readonly end: number;
-  /** Not 0. */
-  readonly step: number;
-}
-
 export type TableCreation = 'create' | 'replace' | 'if-missing';
 
 export interface MatchedRule {
@@ -189,8 +184,25 @@ export interface CheckedMerge {
   readonly rules: readonly MatchedRule[];
 }
 
+/** Rows put aside, and how they change a table. */
+export interface RowMerge {
+  readonly table: TableReference;
+  /** The names of the table and of the rows in the conditions, as SQL. */
+  readonly target: string;
+  readonly source: string;
+  /** The table of the rows, as SQL. */
+  readonly aside: string;
+  readonly condition: string;
+  readonly rules: readonly MatchedRule[];
+  /** Names of a column of the rows and of the table. */
+  readonly updates: readonly (readonly [string, string])[];
+  readonly inserts: readonly (readonly [string, string])[];
+}
+
 export interface Dialect {
   readonly user: UserSql;
+  /** The type of texts of any length, in a CAST. */
+  readonly text: string;
   /**
    * Whether SQL must name all columns to change some of them. Then planning asks the warehouse for the columns of
    * every source, and `columns` is known in all the parts below.
@@ -238,14 +250,12 @@ export interface Dialect {
    * @param within a PIVOT may take nothing but a call of the function
    */
   aggregate(word: string, column: string, over: string, within: 'rows' | 'pivot'): string | undefined;
-  /** A query with one row of each group. */
-  firstOrLast(ends: GroupEnds): string;
+  /** The first or last value of a group. `order`: an ORDER BY clause, or ''; `filter`: a FILTER clause, or ''. */
+  firstOrLast(side: 'first' | 'last', column: string, order: string, filter: string): string;
+  /** A query with the first and last values of groups, where no aggregate gives them. */
+  groupEnds?(ends: GroupEnds): string;
   /** A call of `lead` or `lag` that passes over NULLs. */
   ignoreNulls(call: string): string;
-  /** A query with one column of numbers from a start to an end. */
-  numbers(column: string, range: NumberRange): string;
-  /** The texts of a group as one text, in an order. All are SQL. */
-  joinTexts(text: string, separator: string, order: string): string;
   /** Whether a text has a part, is like a pattern, …; both are SQL. */
   matchText(how: TextMatch, text: string, pattern: string): string;
   /** Whether a whole text is similar to a pattern of SIMILAR TO. */
@@ -256,6 +266,16 @@ export interface Dialect {
   columnTypes(from: string, columns: readonly string[]): string;
   /** Fails the statement with a message, which is SQL. */
   raise(message: string): string;
+  /** Whether two values differ, where NULL is a value. */
+  differ(left: string, right: string): string;
+  /** A relation with the given rows. */
+  listRows(rows: readonly (readonly string[])[], columns: readonly string[]): string;
+  /** The texts of a group with a separator between them, in an order. */
+  gatherTexts(text: string, separator: string, order: string): string;
+  /** A query for the numbers of a sequence. */
+  countUp(start: number, end: number, step: number, column: string): string;
+  /** The statements of a MERGE. */
+  merge(merge: RowMerge): readonly string[];
   /** Statements that fail if rows of the source change the same row of the table. */
   checkMerge(merge: CheckedMerge): readonly string[];
   /** How CREATE TABLE begins, after the statements before it. */

@@ -2,7 +2,6 @@
  * The parts of PostgreSQL's SQL that change which columns or rows there are. It has no `* REPLACE`, BY NAME or PIVOT.
  */
 import { type Dialect, SqlError, type UnitedRows } from '../dialect/dialect.ts';
-import { renderGroupEnds } from '../dialect/group-ends.ts';
 
 type Shapes = Pick<
   Dialect,
@@ -21,16 +20,17 @@ function requireColumns(columns: readonly string[] | undefined): readonly string
 export function createPostgresShapes(
   name: (identifier: string) => string,
   quote: (text: string) => string,
+  text = 'VARCHAR',
   lacking = (column: string, from: string) => `(SELECT ${column} FROM ${from} LIMIT 0)`,
 ): Shapes {
   const list = (columns: readonly string[]) => columns.map(name).join(', ');
 
-  /** A column that a part lacks is NULL, of the type that it has in another part: `lacking`. */
+  /** A column that a part lacks is NULL, of the type that it has in another part. */
   function renderPart(part: UnitedRows, all: readonly string[], parts: readonly UnitedRows[]): string {
     const cells = all.map((column) => {
       const added = part.added.find((each) => isSame(each.name, column));
       const own = part.columns?.find((each) => isSame(each, column));
-      if (added !== undefined) return `CAST(${added.sql} AS VARCHAR) AS ${name(column)}`;
+      if (added !== undefined) return `CAST(${added.sql} AS ${text}) AS ${name(column)}`;
       if (own !== undefined) return own === column ? name(own) : `${name(own)} AS ${name(column)}`;
       const other = parts.find((each) => each.columns?.some((input) => isSame(input, column)));
       const there = other?.columns?.find((each) => isSame(each, column)) ?? column;
@@ -64,24 +64,23 @@ export function createPostgresShapes(
       const groups = requireColumns(columns).filter(
         (each) => !isSame(each, label) && !isSame(each, aggregated),
       );
-      const cells = values.map(({ text, name: column }) => {
-        const value = `CASE WHEN CAST(${name(label)} AS VARCHAR) = ${quote(text)} THEN ${name(aggregated)} END`;
-        return `${aggregate(value)} AS ${name(column)}`;
+      const cells = values.map(({ text: value, name: column }) => {
+        const chosen = `CASE WHEN CAST(${name(label)} AS ${text}) = ${quote(value)} THEN ${name(aggregated)} END`;
+        return `${aggregate(chosen)} AS ${name(column)}`;
       });
       const end = groups.length === 0 ? 'HAVING count(*) > 0' : `GROUP BY ${list(groups)}`;
       return `SELECT ${[...groups.map(name), ...cells].join(', ')}\nFROM ${from}\n${end}`;
     },
     unpivot({ from, kept, narrowed, name: names, value }) {
-      const cells = narrowed.map((column) => `(CAST(${quote(column)} AS VARCHAR), "rows".${name(column)})`);
+      const cells = narrowed.map((column) => `(CAST(${quote(column)} AS ${text}), "rows".${name(column)})`);
       const columns = [...requireColumns(kept).map((each) => `"rows".${name(each)}`), '"narrow".*'];
       return `SELECT ${columns.join(', ')}\nFROM ${from} AS "rows"\nCROSS JOIN LATERAL (VALUES ${cells.join(', ')}) AS "narrow" (${name(names)}, ${name(value)})\nWHERE "narrow".${name(value)} IS NOT NULL`;
     },
     aggregate: renderAggregate,
-    firstOrLast: (ends) =>
-      renderGroupEnds(ends, (side, column, order, filter) => {
-        const index = side === 'first' ? '1' : `count(*)${filter}`;
-        return `(array_agg(${column}${order})${filter})[${index}]`;
-      }),
+    firstOrLast(side, column, order, filter) {
+      const index = side === 'first' ? '1' : `count(*)${filter}`;
+      return `(array_agg(${column}${order})${filter})[${index}]`;
+    },
   };
 }
 

@@ -1,11 +1,5 @@
 /** The parts of Snowflake's SQL that change which columns or rows there are. All columns are named. */
-import {
-  type Dialect,
-  type GroupEnds,
-  type NumberRange,
-  SqlError,
-  type UnpivotedRows,
-} from '../dialect/dialect.ts';
+import { type Dialect, type GroupEnds, SqlError, type UnpivotedRows } from '../dialect/dialect.ts';
 import { createPostgresShapes } from '../postgres/postgres-shapes.ts';
 
 type Shapes = Pick<
@@ -17,8 +11,9 @@ type Shapes = Pick<
   | 'unpivot'
   | 'aggregate'
   | 'firstOrLast'
-  | 'numbers'
-  | 'joinTexts'
+  | 'groupEnds'
+  | 'countUp'
+  | 'gatherTexts'
 >;
 
 export function createSnowflakeShapes(
@@ -43,12 +38,12 @@ export function createSnowflakeShapes(
 
   return {
     // The type of a NULL follows from the other parts of a union.
-    ...createPostgresShapes(name, quote, () => 'NULL'),
+    ...createPostgresShapes(name, quote, 'VARCHAR', () => 'NULL'),
     unpivot,
     aggregate: renderAggregate,
-    firstOrLast: renderGroupEnds,
-    numbers: renderNumbers,
-    joinTexts: (text, separator, order) => `listagg(${text}, ${separator}) WITHIN GROUP (ORDER BY ${order})`,
+    groupEnds: renderGroupEnds,
+    countUp: (start, end, step, column) => renderNumbers(start, end, step, name(column)),
+    gatherTexts: (text, separator, order) => `listagg(${text}, '${separator}') WITHIN GROUP (${order})`,
   };
 }
 
@@ -64,7 +59,7 @@ function renderGroupEnds({ from, keys, order, columns, ignoresNulls }: GroupEnds
   return `SELECT DISTINCT ${[...keys, ...values].join(', ')}\nFROM ${from}`;
 }
 
-function renderNumbers(column: string, { start, end, step }: NumberRange): string {
+function renderNumbers(start: number, end: number, step: number, column: string): string {
   const count = Math.max(0, Math.floor((end - start) / step) + 1);
   // SEQ4 may have gaps.
   const index = '(row_number() OVER (ORDER BY NULL) - 1)';
