@@ -22,7 +22,7 @@ const ORDERS: readonly FolderOrder[] = [
   { base: 'packages/pipelines/src/rules', folders: ['facts', 'builtin'], files: 'last' },
   {
     base: 'packages/pipelines/src/sql',
-    folders: ['tokens', 'dialect', 'postgres', 'functions', 'rewrite', 'statements'],
+    folders: ['tokens', 'dialect', 'postgres', 'snowflake', 'functions', 'rewrite', 'statements'],
     files: 'last',
   },
   { base: 'packages/pipelines/src/lineage', folders: ['query', 'naming'], files: 'last' },
@@ -34,7 +34,7 @@ const ORDERS: readonly FolderOrder[] = [
   },
   {
     base: 'packages/agent/src/warehouses',
-    folders: ['statements', 'scratch', 'postgres', 'catalog'],
+    folders: ['statements', 'scratch', 'served', 'postgres', 'snowflake', 'catalog'],
     files: 'last',
   },
   {

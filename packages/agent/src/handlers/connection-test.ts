@@ -3,11 +3,15 @@ import type { ConnectionTestResult, WorkOf } from '@headgate/contract';
 import { getReason } from '../log.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { waitUnlessAborted } from '../unless-aborted.ts';
+import type { ServedKind } from '../warehouses/warehouse.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import type { WarehouseQueryDependencies } from './warehouse-query.ts';
 
 const messageLimit = 5_000;
+
+/** By the provider of the connection. */
+const drivers: Readonly<Record<string, ServedKind>> = { POSTGRES: 'postgres', SNOWFLAKE: 'snowflake' };
 
 export function createConnectionTestHandler(
   dependencies: WarehouseQueryDependencies,
@@ -34,13 +38,16 @@ function signIn(
   dependencies: WarehouseQueryDependencies,
 ): Promise<{ serverVersion: string }> {
   const { projectId, authProvider, connection, seconds } = work.payload;
-  if (authProvider !== 'POSTGRES')
-    throw new Error(`this agent cannot connect to ${authProvider}: it can connect to POSTGRES`);
+  const driver = drivers[authProvider];
+  if (driver === undefined)
+    throw new Error(
+      `this agent cannot connect to ${authProvider}: it can connect to ${Object.keys(drivers).join(', ')}`,
+    );
   const place = { projectId, environmentName: '' };
   const { readWarehouseSecret } = createSecretOptions(work, place, context, dependencies);
   const target = { connection, tag: `hg:${work.workId}`, readSecret: readWarehouseSecret, places: new Map() };
   const late = AbortSignal.timeout(seconds * 1_000);
-  return waitUnlessAborted(dependencies.warehouses.postgres.test(target), late).catch((error) => {
+  return waitUnlessAborted(dependencies.warehouses[driver].test(target), late).catch((error) => {
     throw late.aborted ? new Error(`the warehouse did not answer within ${seconds} s`) : error;
   });
 }

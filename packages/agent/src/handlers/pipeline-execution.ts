@@ -80,7 +80,9 @@ async function run(
       {
         name: JSON.stringify([projectId, environmentName, generation, opened.defaults]),
         warehouse:
-          opened.defaults === undefined ? { kind: 'duckdb' } : { kind: 'postgres', ...opened.defaults },
+          opened.defaults === undefined
+            ? { kind: 'duckdb' }
+            : { kind: kind === 'snowflake' ? kind : 'postgres', ...opened.defaults },
         filesFolder,
       },
       (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),

@@ -2,6 +2,7 @@
 import type { ProjectWarehouse, Secret, SecretCoordinates } from '@headgate/contract';
 import type { EnvironmentPlace } from '../host/folders.ts';
 import { readDefaultPlace } from '../warehouses/postgres/postgres-access.ts';
+import { readSnowflakePlace } from '../warehouses/snowflake/snowflake-access.ts';
 import {
   nameSecret,
   type ReadingConnection,
@@ -28,6 +29,8 @@ export interface WarehouseWork {
   readSecret: ReadWarehouseSecret;
 }
 
+const placeReaders = { postgres: readDefaultPlace, snowflake: readSnowflakePlace };
+
 export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): WorkWarehouse {
   const { warehouse, place, id } = work;
   const { kind, connection } = warehouse;
@@ -36,7 +39,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
       connect: () => warehouses.duckdb.connect(place),
       connectReading: () => warehouses.duckdb.connectReading(place),
     };
-  if (kind !== 'postgres')
+  if (kind !== 'postgres' && kind !== 'snowflake')
     return refuse(
       `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
     );
@@ -44,9 +47,9 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
   try {
     const target = { connection, tag: `hg:${id}`, ...createSecretCache(work) };
     return {
-      defaults: readDefaultPlace(connection),
-      connect: () => warehouses.postgres.connect(target),
-      connectReading: () => warehouses.postgres.connectReading({ ...target, tag: `hg:read:${id}` }),
+      defaults: placeReaders[kind](connection),
+      connect: () => warehouses[kind].connect(target),
+      connectReading: () => warehouses[kind].connectReading({ ...target, tag: `hg:read:${id}` }),
     };
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));

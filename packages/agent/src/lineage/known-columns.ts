@@ -93,9 +93,23 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (n.nspname, c.relname) IN (${list(places, quotePostgres)})
 ORDER BY 1, 2, a.attnum`,
   },
+  get snowflake() {
+    return snowflakeCatalog;
+  },
+};
+
+const snowflakeCatalog: Catalog = {
+  placeOf(path) {
+    const [table = '', schema = 'PUBLIC'] = path.toReversed();
+    return [schema, table];
+  },
+  select: (places) => `SELECT table_schema, table_name, column_name, data_type FROM INFORMATION_SCHEMA.COLUMNS
+WHERE (table_schema, table_name) IN (${list(places, quoteSnowflake)})
+ORDER BY table_schema, table_name, ordinal_position`,
 };
 
 /** It means the same whatever `standard_conforming_strings` is. */
+const quoteSnowflake = (text: string) => quote(text.replaceAll('\\', '\\\\'));
 const quotePostgres = (text: string) => `E${quote(text.replaceAll('\\', '\\\\'))}`;
 
 function collect(

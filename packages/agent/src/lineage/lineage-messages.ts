@@ -7,7 +7,7 @@ import type { FoundLineage } from './step-lineage.ts';
 export type KnownTables = Readonly<Record<string, readonly FieldType[] | null>>;
 
 /** The warehouse whose SQL is analyzed. */
-export type LineageWarehouse = { kind: 'duckdb' } | ({ kind: 'postgres' } & PostgresPlace);
+export type LineageWarehouse = { kind: 'duckdb' } | ({ kind: 'postgres' | 'snowflake' } & PostgresPlace);
 
 export interface AnalysisRequest {
   warehouse: LineageWarehouse;

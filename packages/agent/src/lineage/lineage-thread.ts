@@ -5,28 +5,45 @@ import {
   BrokenParser,
   createPostgresLineage,
   createRunTables,
+  createSnowflakeLineage,
   datasetNames,
   duckdbLineage,
+  type LineageDialect,
   loadSqlParser,
   type RunTables,
 } from '@headgate/pipelines/lineage';
 import { getReason } from '../log.ts';
-import type { AnalysisAnswer, AnalysisRequest, FromThread, ToThread } from './lineage-messages.ts';
+import type {
+  AnalysisAnswer,
+  AnalysisRequest,
+  FromThread,
+  LineageWarehouse,
+  ToThread,
+} from './lineage-messages.ts';
 import { describeLineage } from './step-lineage.ts';
 
 /** Runs whose temporary tables are remembered. */
 const runsLimit = 1_000;
 
-const parsers = { duckdb: await loadSqlParser('duckdb'), postgres: await loadSqlParser('postgres') };
+const parsers = {
+  duckdb: await loadSqlParser('duckdb'),
+  postgres: await loadSqlParser('postgres'),
+  snowflake: await loadSqlParser('snowflake'),
+};
 /** What a run has made in its sessions, if it has made something. */
 const runs = new Map<number, RunTables>();
+
+function chooseDialect(warehouse: LineageWarehouse): LineageDialect {
+  if (warehouse.kind === 'snowflake') return createSnowflakeLineage(warehouse);
+  return warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : duckdbLineage;
+}
 
 function analyze({ warehouse, run, ran, filesFolder, tables }: AnalysisRequest): AnalysisAnswer {
   const before = runs.get(run);
   // The same step is analyzed again when the columns of its tables are known.
   const session = createRunTables(before);
   const analysis = analyzeStep(ran.statements, {
-    dialect: warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : duckdbLineage,
+    dialect: chooseDialect(warehouse),
     parse: parsers[warehouse.kind],
     run: session,
     findFields: (name) => (Object.hasOwn(tables, name) ? tables[name] : undefined),

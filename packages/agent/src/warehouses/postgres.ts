@@ -15,7 +15,7 @@ import {
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
 import { createReadingConnection, requireReadOnlyRole } from './postgres-reading.ts';
-import { createServedConnection } from './served-connection.ts';
+import { createServedConnection } from './served/served-connection.ts';
 import { leavesState } from './session-state.ts';
 import type { ServedDriver, ServedTarget } from './warehouse.ts';
 

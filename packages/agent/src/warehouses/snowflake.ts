@@ -6,7 +6,8 @@ import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract
 import { createExchange } from '../connectors/exchange.ts';
 import { realTime } from '../time.ts';
 import type { SessionRecords } from './left-sessions.ts';
-import { createServedConnection } from './served-connection.ts';
+import { createServedConnection } from './served/served-connection.ts';
+import { leavesState } from './session-state.ts';
 import {
   hasReadingKey,
   readReadingAccess,
@@ -14,10 +15,10 @@ import {
   type SnowflakeAccess,
 } from './snowflake/snowflake-access.ts';
 import { type CallTime, createSnowflakeCalls } from './snowflake/snowflake-calls.ts';
-import { createReadingConnection, requireReadOnlyRole } from './snowflake/snowflake-reading.ts';
 import { SnowflakeSession } from './snowflake/snowflake-session.ts';
 import { signIn } from './snowflake/snowflake-sign-in.ts';
-import { leavesSnowflakeState } from './snowflake/snowflake-sql.ts';
+import { changesSession } from './snowflake/snowflake-sql.ts';
+import { createReadingConnection, requireReadOnlyRole } from './snowflake-reading.ts';
 import type { ServedDriver, ServedTarget } from './warehouse.ts';
 
 /** The server holds a request for 45 s while a statement runs. */
@@ -110,7 +111,7 @@ export function createSnowflakeDriver({
       const access = await readSnowflakeAccess(target.connection, target.readSecret);
       return createServedConnection(await openRecorded(access, target), {
         name: access.name,
-        leavesState: leavesSnowflakeState,
+        leavesState: (sql) => changesSession(sql) || leavesState(sql),
         reopen: () => openRecorded(access, target),
       });
     },

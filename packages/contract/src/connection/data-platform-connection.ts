@@ -15,13 +15,16 @@ export const dataPlatformWords = {
 } as const;
 
 /** Properties that must be references to secrets, never values. */
-export const secretProperties: readonly string[] = ['password', 'readPassword', 'privateKey', 'passphrase'];
+export const secretProperties: readonly string[] = [
+  ...['password', 'readPassword', 'privateKey', 'passphrase'],
+  ...['readPrivateKey', 'readPassphrase'],
+];
 
 const Properties = Type.Unsafe<Static<typeof ConnectionPropertyMap>>({
   ...ConnectionPropertyMap,
   description:
-    'By property name, a value or a reference to a secret. SNOWFLAKE: account, username, privateKey or password, passphrase, role, warehouse, ' +
-    'database, schema. REDSHIFT and POSTGRES: host, port, username, password, readUsername, readPassword, database, schema, ' +
+    'By property name, a value or a reference to a secret. SNOWFLAKE: account, host, username, privateKey, passphrase, role, warehouse, ' +
+    'database, schema, timeZone, readUsername, readPrivateKey, readPassphrase, readRole. REDSHIFT and POSTGRES: host, port, username, password, readUsername, readPassword, database, schema, ' +
     'sslMode, sslRootCertificate. ' +
     `${secretProperties.join(', ')} must be references to secrets. Other properties are stored and returned unchanged`,
 });

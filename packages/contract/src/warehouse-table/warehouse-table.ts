@@ -61,7 +61,9 @@ export type WarehouseColumn = Static<typeof WarehouseColumn>;
 
 const DescribedTable = Type.Object({
   ...tableMembers,
-  rows: Rows('Counted in DUCKDB, by the statistics of the warehouse in POSTGRES. Absent if it is not known'),
+  rows: Rows(
+    'Counted in DUCKDB, by the statistics of the warehouse in POSTGRES and SNOWFLAKE. Absent if it is not known',
+  ),
   bytes: Rows('With indexes. Absent if it is not known'),
   columns: Type.Array(WarehouseColumn, { maxItems: columnLimit, description: 'In the order of the table' }),
 });

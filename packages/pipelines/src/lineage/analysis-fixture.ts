@@ -1,13 +1,22 @@
 /** Shows the lineage of statements as lines of text, for tests. */
 import { datasetNames } from './naming/dataset-name.ts';
-import { createPostgresLineage, duckdbLineage, type LineageDialect } from './naming/dialect.ts';
+import {
+  createPostgresLineage,
+  createSnowflakeLineage,
+  duckdbLineage,
+  type LineageDialect,
+} from './naming/dialect.ts';
 import { loadSqlParser } from './parser.ts';
 import type { FieldType, Sources } from './query/relation.ts';
 import { analyzeStep } from './step.ts';
 import { createRunTables } from './tables.ts';
 
-const parsers = { duckdb: await loadSqlParser('duckdb'), postgres: await loadSqlParser('postgres') };
-const prefix = /^(?:warehouse\.main|db\.wh)\./;
+const parsers = {
+  duckdb: await loadSqlParser('duckdb'),
+  postgres: await loadSqlParser('postgres'),
+  snowflake: await loadSqlParser('snowflake'),
+};
+const prefix = /^(?:warehouse\.main|db\.wh|DB\.WH)\./;
 
 /** The columns of the tables that the tests know: of `main` in the default database, or of `db.wh`. */
 export type Catalog = Readonly<Record<string, string>>;
@@ -45,6 +54,10 @@ export function trace(
 /** The same of PostgreSQL, whose connection has the schema `wh` of the database `db`. */
 export const tracePostgres = (sql: string | readonly string[], catalog: Catalog = {}): string[] =>
   trace(sql, catalog, createPostgresLineage({ database: 'db', schema: 'wh' }));
+
+/** The same of Snowflake, whose connection has the schema `WH` of the database `DB`. */
+export const traceSnowflake = (sql: string | readonly string[], catalog: Catalog = {}): string[] =>
+  trace(sql, catalog, createSnowflakeLineage({ database: 'DB', schema: 'WH' }));
 
 const readFields = (columns: string | undefined): readonly FieldType[] | null =>
   columns === undefined ? null : columns.split(/ (?![^(]*\))/).map((name) => ({ name }));

@@ -4,6 +4,7 @@ export { lineageSqlLimit } from './adapt-sql.ts';
 export { datasetNames } from './naming/dataset-name.ts';
 export {
   createPostgresLineage,
+  createSnowflakeLineage,
   duckdbLineage,
   type LineageDialect,
   type PostgresPlace,

@@ -2,7 +2,14 @@
  * The parser of SQL, in WebAssembly. SQL that exhausts its stack breaks its instance: it then throws a
  * `BrokenParser`, and the thread that loaded it must be replaced.
  */
-import { DuckDbDialect, init, Parser, ParserError, PostgreSqlDialect } from '@guanmingchiu/sqlparser-ts';
+import {
+  DuckDbDialect,
+  init,
+  Parser,
+  ParserError,
+  PostgreSqlDialect,
+  SnowflakeDialect,
+} from '@guanmingchiu/sqlparser-ts';
 import { UnreadableSql } from './adapt-sql.ts';
 import type { LineageDialect } from './naming/dialect.ts';
 import type { Json } from './query/tree.ts';
@@ -15,7 +22,7 @@ export class BrokenParser extends Error {}
 /** How deep an expression may be. The parser's own default refuses what people write. */
 const recursionLimit = 500;
 
-const dialects = { duckdb: DuckDbDialect, postgres: PostgreSqlDialect };
+const dialects = { duckdb: DuckDbDialect, postgres: PostgreSqlDialect, snowflake: SnowflakeDialect };
 
 export async function loadSqlParser(dialect: LineageDialect['name'] = 'duckdb'): Promise<ParseSql> {
   await init();

@@ -1,7 +1,7 @@
 /** Errors of PostgreSQL and of the way to it, in words that say what to do. */
 import { raisedMark } from '@headgate/pipelines/raised-mark';
 import { getReason } from '../../log.ts';
-import { OutcomeUnknown, renderPlace } from '../served-faults.ts';
+import { OutcomeUnknown, renderPlace } from '../served/served-faults.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 
 /** What PostgreSQL says of an error. */

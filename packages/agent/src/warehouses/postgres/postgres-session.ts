@@ -1,7 +1,7 @@
 /** Statements of one session with PostgreSQL. */
 import type { Client, QueryResult } from 'pg';
-import type { RunningStatement, ServedSession } from '../served-connection.ts';
-import { lostDuring } from '../served-faults.ts';
+import type { RunningStatement, ServedSession } from '../served/served-connection.ts';
+import { lostDuring } from '../served/served-faults.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { loadClient, type OpenSession } from './postgres-connect.ts';
 import { describeStatementError, getServerCode, refuseMessage } from './postgres-errors.ts';

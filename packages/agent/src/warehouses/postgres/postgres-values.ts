@@ -1,5 +1,5 @@
 /** Values of PostgreSQL, which come as texts, as the warehouse port gives them. */
-import { readDecimal, readFloat, readInteger, type Value } from '../served-values.ts';
+import { readDecimal, readFloat, readInteger, type Value } from '../served/served-values.ts';
 
 const readTimestamp = (text: string): Value => text.replace(' ', 'T');
 

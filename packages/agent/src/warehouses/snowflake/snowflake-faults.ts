@@ -2,7 +2,7 @@
 import { raisedMark } from '@headgate/pipelines/raised-mark';
 import { ExchangeError } from '../../connectors/exchange.ts';
 import { getReason } from '../../log.ts';
-import { lostDuring, OutcomeUnknown, renderPlace } from '../served-faults.ts';
+import { lostDuring, OutcomeUnknown, renderPlace } from '../served/served-faults.ts';
 import type { SnowflakeAccess } from './snowflake-access.ts';
 import { RefusedAnswer } from './snowflake-answer.ts';
 

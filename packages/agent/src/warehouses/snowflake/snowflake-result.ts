@@ -1,5 +1,5 @@
 /** What an answer says of the result of a statement. */
-import type { Value } from '../served-values.ts';
+import type { Value } from '../served/served-values.ts';
 import { type RawRow, RefusedAnswer } from './snowflake-answer.ts';
 import type { Answer, ResultPart } from './snowflake-calls.ts';
 import { findReader, type SnowflakeColumn } from './snowflake-values.ts';

@@ -1,8 +1,8 @@
 /** Statements of one session with Snowflake. */
 import { randomUUID } from 'node:crypto';
 import { ExchangeError } from '../../connectors/exchange.ts';
-import type { RunningStatement, ServedSession } from '../served-connection.ts';
-import { lostDuring } from '../served-faults.ts';
+import type { RunningStatement, ServedSession } from '../served/served-connection.ts';
+import { lostDuring } from '../served/served-faults.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { RefusedAnswer } from './snowflake-answer.ts';
 import type { Answer, Call, CallTime, SnowflakeCalls } from './snowflake-calls.ts';

@@ -1,6 +1,5 @@
 /** What the agent must know of a statement in Snowflake's SQL. */
 import type { SecretSql } from '../../engine/ports/ports.ts';
-import { leavesState } from '../session-state.ts';
 import { readWords } from '../statements/sql-words.ts';
 
 /** Parameters stand as `:1` in Snowflake, where `$1` is a column. */
@@ -35,11 +34,9 @@ export function findCreatedTable(sql: string): string | undefined {
   return undefined;
 }
 
-/** Whether a later statement may give another result in another session. */
-export function leavesSnowflakeState(sql: string): boolean {
+/** ALTER SESSION and UNSET, which other warehouses do not have. */
+export function changesSession(sql: string): boolean {
   const words = readWords(sql);
   const [first, second] = [words.next().value, words.next().value];
-  return (
-    (first?.value === 'alter' && second?.value === 'session') || first?.value === 'unset' || leavesState(sql)
-  );
+  return first?.value === 'unset' || (first?.value === 'alter' && second?.value === 'session');
 }

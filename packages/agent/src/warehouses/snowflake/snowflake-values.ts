@@ -1,5 +1,5 @@
 /** Values of Snowflake, which come as texts, as the warehouse port gives them. */
-import { readDecimal, readFloat, readInteger, type Value } from '../served-values.ts';
+import { readDecimal, readFloat, readInteger, type Value } from '../served/served-values.ts';
 
 /** What the server says of a column. */
 export interface SnowflakeColumn {

@@ -3,7 +3,7 @@ import { type LexicalRules, lexicalRules } from '../../sql/tokens/tokens.ts';
 import { datasetNames, isSystemTable } from './dataset-name.ts';
 
 export interface LineageDialect {
-  readonly name: 'duckdb' | 'postgres';
+  readonly name: 'duckdb' | 'postgres' | 'snowflake';
   readonly rules: LexicalRules;
   /** A name that stands without quotes, in the case that the warehouse gives it. */
   foldName(name: string): string;
@@ -59,5 +59,24 @@ export function createPostgresLineage({ database, schema }: PostgresPlace): Line
     opaque: new Set(['DO', 'CALL']),
     setsPath: (sql) => /search_path|set_config|^\s*(?:SET|DISCARD|RESET)\s+(?:SCHEMA|ALL)\b/i.test(sql),
     nameValue: (index) => `column${index + 1}`,
+  };
+}
+
+/** Names without quotes are in upper case. A database of another name is a database, too. */
+export function createSnowflakeLineage({ database, schema }: PostgresPlace): LineageDialect {
+  return {
+    name: 'snowflake',
+    rules: lexicalRules.snowflake,
+    foldName: (name) => name.toUpperCase(),
+    listPlaces: (path) => [path.length > 1 ? path : [schema, ...path]],
+    nameTable: (path) =>
+      datasetNames.served(path.length > 2 ? path.slice(-3) : [database, ...path.slice(-2)]),
+    isSystem: (path) =>
+      path.length > 1 &&
+      (path.at(-2) === 'INFORMATION_SCHEMA' || (path.length > 2 && path.at(-3) === 'SNOWFLAKE')),
+    isTemporary: () => false,
+    opaque: new Set(['CALL', 'EXECUTE', 'COPY', 'PUT', 'GET']),
+    setsPath: (sql) => /^\s*(?:USE|ALTER\s+SESSION)\b/i.test(sql),
+    nameValue: (index) => `COLUMN${index + 1}`,
   };
 }

@@ -59,12 +59,13 @@ export async function planSql(
 /** @throws ToolFault if no run writes SQL for it */
 function describePlanned(warehouse: ProjectWarehouse | undefined): PlanOrder['warehouse'] {
   if (warehouse === undefined || warehouse.kind === 'duckdb') return { kind: 'duckdb' };
-  if (warehouse.kind !== 'postgres')
+  if (warehouse.kind !== 'postgres' && warehouse.kind !== 'snowflake')
     throw new ToolFault(
       `runs in the project's warehouse, ${warehouse.kind.toUpperCase()}, are refused, so that it has no SQL`,
     );
   const schema = warehouse.connection?.properties.schema;
   const value = schema !== undefined && 'value' in schema ? String(schema.value).trim() : '';
+  if (warehouse.kind === 'snowflake') return { kind: 'snowflake', schema: value === '' ? 'PUBLIC' : value };
   return { kind: 'postgres', schema: value === '' ? 'public' : value };
 }
 

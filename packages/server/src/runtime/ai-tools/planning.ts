@@ -1,6 +1,7 @@
 /** Plans the SQL of a transformation, in a thread: expressions are not evaluated, only names are replaced. */
 import {
   createPostgres,
+  createSnowflake,
   duckdb,
   ParameterError,
   type Plain,
@@ -17,7 +18,7 @@ export interface PlanOrder {
   path: string;
   text: string;
   /** `schema`: that of names without one. */
-  warehouse: { kind: 'duckdb' } | { kind: 'postgres'; schema: string };
+  warehouse: { kind: 'duckdb' } | { kind: 'postgres' | 'snowflake'; schema: string };
   /** What the warehouse answered, by query. */
   answers: ReadonlyMap<string, Rows | { failure: string }>;
 }
@@ -28,18 +29,23 @@ export type SqlPlan = { text: string } | { fault: string } | { queries: readonly
 /** Of all values together: a long default value may be named thousands of times. */
 const mostCharacters = 1_000_000;
 
+function chooseDialect(warehouse: PlanOrder['warehouse']) {
+  if (warehouse.kind === 'duckdb') return duckdb;
+  return warehouse.kind === 'postgres' ? createPostgres(warehouse) : createSnowflake(warehouse);
+}
+
 export async function planOnce({ path, text, warehouse, answers }: PlanOrder): Promise<SqlPlan> {
   const shown = JSON.stringify(path);
   const { pipeline, error } = parsePipeline(path, text);
   if (pipeline === undefined) return { fault: `${shown} cannot be read: ${error.message}` };
   if (pipeline.type !== 'transformation')
     return { fault: `${shown} is an orchestration; only a transformation has SQL of its own` };
-  const dialect = warehouse.kind === 'postgres' ? createPostgres(warehouse) : duckdb;
+  const dialect = chooseDialect(warehouse);
   const values: Values = { defaults: readDefaults(pipeline), charactersLeft: mostCharacters };
   const queries = new Set<string>();
   const catalog: Catalog = {
     async query(sql) {
-      if (warehouse.kind === 'postgres')
+      if (warehouse.kind !== 'duckdb')
         throw new Error(
           'it needs the columns of a table, which are known in a run: name them, as in "columnNames"',
         );

@@ -1,9 +1,9 @@
 /** Queries of people and assistants, by a user whose role can only read. */
 
-import { readFirstWord } from '../statements/sql-words.ts';
-import type { ReadingConnection, ReadRows } from '../warehouse.ts';
-import type { SnowflakeAccess } from './snowflake-access.ts';
-import type { SnowflakeSession } from './snowflake-session.ts';
+import type { SnowflakeAccess } from './snowflake/snowflake-access.ts';
+import type { SnowflakeSession } from './snowflake/snowflake-session.ts';
+import { readFirstWord } from './statements/sql-words.ts';
+import type { ReadingConnection, ReadRows } from './warehouse.ts';
 
 /** What a role may be granted that only reads. */
 const harmless = new Set(['SELECT', 'REFERENCES']);

@@ -1,6 +1,6 @@
 /** The connection of a run to a session of a served warehouse. */
-import type { SecretSql } from '../engine/ports/ports.ts';
-import type { ReadRows, WarehouseConnection } from './warehouse.ts';
+import type { SecretSql, Warehouse } from '../../engine/ports/ports.ts';
+import type { Value } from './served-values.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
@@ -12,7 +12,7 @@ export interface RunningStatement {
   limit: AbortSignal | undefined;
   secret: SecretSql | undefined;
   /** Returns whether further rows are wanted. */
-  onRow(row: ReadRows['rows'][number]): boolean;
+  onRow(row: Value[]): boolean;
 }
 
 export interface ServedSession {
@@ -21,6 +21,17 @@ export interface ServedSession {
   /** @throws Error with the message of the server, or the reason of `limit` */
   run(statement: RunningStatement): Promise<{ columns: string[]; rowCount: number }>;
   /** Never rejects. */
+  close(): Promise<void>;
+}
+
+interface ServedWarehouse extends Warehouse {
+  queryText(
+    sql: string,
+    maxRows: number,
+    session?: number,
+    limit?: AbortSignal,
+    secret?: SecretSql,
+  ): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -36,7 +47,7 @@ export interface ServedConnectionOptions {
 export function createServedConnection(
   first: ServedSession,
   { name, leavesState, reopen }: ServedConnectionOptions,
-): WarehouseConnection {
+): ServedWarehouse {
   let session = first;
   let hasState = false;
   let isClosed = false;
@@ -70,7 +81,7 @@ export function createServedConnection(
 
   async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
     const open = await getSession();
-    const rows: ReadRows['rows'] = [];
+    const rows: Value[][] = [];
     let size = 0;
     let fault: Error | undefined;
     const { columns } = await open.run({
