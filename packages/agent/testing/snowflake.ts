@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
+import { realTime } from '../src/time.ts';
 import { createSnowflakeDriver, type SnowflakeOptions } from '../src/warehouses/snowflake.ts';
 import type { ServedDriver, ServedTarget } from '../src/warehouses/warehouse.ts';
 import { createFakeSnowflake, type FakeSnowflake, fakePlace } from './snowflake-server.ts';
@@ -82,7 +83,12 @@ export async function createTestSnowflake(): Promise<TestSnowflake> {
     places: new Map(),
   });
   const createDriver = (options: Partial<SnowflakeOptions> = {}) =>
-    createSnowflakeDriver({ allow: parseEgressAllow(['127.0.0.0/8', '::1/128', 'localhost']), ...options });
+    createSnowflakeDriver({
+      allow: parseEgressAllow(['127.0.0.0/8', '::1/128', 'localhost']),
+      // Pauses between attempts take no time.
+      time: { ...realTime, sleep: (_, signal) => realTime.sleep(5, signal), date: () => new Date() },
+      ...options,
+    });
   return {
     fake,
     driver: createDriver(),

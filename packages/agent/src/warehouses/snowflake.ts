@@ -30,6 +30,9 @@ const bounds = {
   totalMilliseconds: 600_000,
 };
 
+/** To sign in, and for a cancelled statement to end. */
+const standardLimits = { signInMilliseconds: 30_000, cancelMilliseconds: 10_000 };
+
 export interface SnowflakeOptions {
   allow: EgressAllow;
   resolve?: Resolve;
@@ -38,6 +41,7 @@ export interface SnowflakeOptions {
   /** Of open sessions; absent: none are kept. */
   records?: SessionRecords;
   time?: CallTime;
+  limits?: Partial<typeof standardLimits>;
 }
 
 export function createSnowflakeDriver({
@@ -46,6 +50,7 @@ export function createSnowflakeDriver({
   serverUrl,
   records,
   time = { ...realTime, date: () => new Date() },
+  limits,
 }: SnowflakeOptions): ServedDriver {
   const egress = createEgress({
     allow,
@@ -66,8 +71,11 @@ export function createSnowflakeDriver({
     // Each session has its own connections, so that a request to cancel never waits for a statement.
     const calls = createSnowflakeCalls(createExchange(egress, bounds), access.origin, time);
     try {
-      const signedIn = await signIn(access, calls, time, tag);
-      return { session: new SnowflakeSession({ name: access.name, calls, signedIn, time }), ...signedIn };
+      const { signInMilliseconds: milliseconds, cancelMilliseconds } = { ...standardLimits, ...limits };
+      const signedIn = await signIn(access, calls, time, { tag, milliseconds });
+      const { name } = access;
+      const session = new SnowflakeSession({ name, calls, signedIn, time, cancelMilliseconds });
+      return { session, ...signedIn };
     } catch (failure) {
       calls.close();
       throw failure;

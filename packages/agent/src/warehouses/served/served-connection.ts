@@ -1,5 +1,6 @@
 /** The connection of a run to a session of a served warehouse. */
 import type { SecretSql, Warehouse } from '../../engine/ports/ports.ts';
+import { SessionGone } from './served-faults.ts';
 import type { Value } from './served-values.ts';
 
 /** Bytes of text that one query may return. */
@@ -68,23 +69,31 @@ export function createServedConnection(
     return session;
   }
 
+  async function run(statement: RunningStatement) {
+    const open = await getSession();
+    try {
+      return await open.run(statement);
+    } catch (failure) {
+      if (!(failure instanceof SessionGone) || isClosed) throw failure;
+      return await (await getSession()).run(statement);
+    }
+  }
+
   async function execute(
     sql: string,
     limit?: AbortSignal,
     secret?: SecretSql,
   ): Promise<{ rowCount: number }> {
-    const open = await getSession();
-    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret, onRow: () => true });
+    const { rowCount } = await run({ sql, isQuery: false, limit, secret, onRow: () => true });
     hasState ||= leavesState(sql);
     return { rowCount };
   }
 
   async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
-    const open = await getSession();
     const rows: Value[][] = [];
     let size = 0;
     let fault: Error | undefined;
-    const { columns } = await open.run({
+    const { columns } = await run({
       sql,
       isQuery: true,
       limit,

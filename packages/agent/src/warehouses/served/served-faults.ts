@@ -5,6 +5,9 @@ export class OutcomeUnknown extends Error {
   override name = 'PermanentFault';
 }
 
+/** The server has ended the session before it took the statement, which had no effect. */
+export class SessionGone extends Error {}
+
 export const lostDuring = (name: string, isQuery: boolean) =>
   isQuery
     ? new Error(`the connection "${name}" was lost during the query: start the run again`)

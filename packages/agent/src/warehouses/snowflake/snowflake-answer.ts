@@ -27,6 +27,18 @@ const turnBytes = mebibyte;
 
 const [quote, backslash, colon] = [0x22, 0x5c, 0x3a];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+/** Bytes of JSON outside of texts that change nothing. */
+const isPlain = new Uint8Array(256).fill(1);
+for (const byte of [quote, colon, openList, closeList, openObject, closeObject]) isPlain[byte] = 0;
+/** No name that is looked for is longer. */
+const nameLength = 10;
+
+/** The length of the bytes if it is not there. */
+function findByte(bytes: Buffer, byte: number, from: number): number {
+  const found = bytes.indexOf(byte, from);
+  return found < 0 ? bytes.length : found;
+}
+
 /** How deep a row lies in an answer: `{"data": {"rowset": [[…]]}}`. */
 const rowsDepth = 3;
 
@@ -84,23 +96,46 @@ class AnswerReader {
 
   read(bytes: Buffer): void {
     let from = 0;
-    for (let at = 0; at < bytes.length; at += 1) {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#isInString) {
+        at = this.#passText(bytes, at);
+        continue;
+      }
       const byte = bytes[at] ?? 0;
-      if (this.#isInString) this.#readText(byte);
-      else if (byte === quote) this.#beginText();
+      if (byte === quote) this.#beginText();
       else if (byte === openList || byte === openObject) from = this.#open(byte, bytes, from, at);
       else if (byte === closeList || byte === closeObject) from = this.#close(bytes, from, at);
       else if (byte === colon && this.#depth === 2) this.#name = this.#text;
+      at += 1;
+      while (at < bytes.length && isPlain[bytes[at] ?? 0] === 1) at += 1;
     }
     this.#keep(bytes.subarray(from));
   }
 
-  #readText(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === backslash) this.#isEscaped = true;
-    else if (byte === quote) this.#isInString = false;
-    // No name that is looked for is longer.
-    else if (this.#depth === 2 && this.#text.length < 10) this.#text += String.fromCharCode(byte);
+  /** Returns where the text ends, or the bytes. It reads each byte once: what was found is looked for when it is past. */
+  #passText(bytes: Buffer, start: number): number {
+    let at = start;
+    let [quoteAt, escapeAt] = [-1, -1];
+    while (at < bytes.length) {
+      if (this.#isEscaped) {
+        this.#isEscaped = false;
+        at += 1;
+        continue;
+      }
+      if (quoteAt < at) quoteAt = findByte(bytes, quote, at);
+      if (escapeAt < at) escapeAt = findByte(bytes, backslash, at);
+      const end = Math.min(quoteAt, escapeAt);
+      if (this.#depth === 2 && this.#text.length < nameLength)
+        this.#text += bytes.subarray(at, Math.min(end, at + nameLength)).toString('latin1');
+      at = end + 1;
+      if (escapeAt < quoteAt) this.#isEscaped = true;
+      else if (quoteAt < bytes.length) {
+        this.#isInString = false;
+        return at;
+      }
+    }
+    return bytes.length;
   }
 
   #beginText(): void {

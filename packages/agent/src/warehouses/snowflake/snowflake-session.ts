@@ -1,8 +1,9 @@
 /** Statements of one session with Snowflake. */
 import { randomUUID } from 'node:crypto';
 import { ExchangeError } from '../../connectors/exchange.ts';
+import { getReason } from '../../log.ts';
 import type { RunningStatement, ServedSession } from '../served/served-connection.ts';
-import { lostDuring } from '../served/served-faults.ts';
+import { lostDuring, SessionGone } from '../served/served-faults.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { RefusedAnswer } from './snowflake-answer.ts';
 import type { Answer, Call, CallTime, SnowflakeCalls } from './snowflake-calls.ts';
@@ -17,8 +18,7 @@ import { createRowReader, listNames, readResult, type StatementResult } from './
 import type { SignedIn } from './snowflake-sign-in.ts';
 import { findCreatedTable, writeBinds } from './snowflake-sql.ts';
 
-/** How long a cancelled statement may take to end, and the end of a session. */
-const cancelMilliseconds = 10_000;
+/** How long the end of a session may take. */
 const endMilliseconds = 5_000;
 const againMilliseconds = 1_000;
 /** A session that does nothing is asked whether it is there, before what must not be sent twice. */
@@ -36,12 +36,15 @@ export interface SnowflakeSessionOptions {
   calls: SnowflakeCalls;
   signedIn: SignedIn;
   time: CallTime;
+  /** How long a cancelled statement may take to end. */
+  cancelMilliseconds: number;
 }
 
 export class SnowflakeSession implements ServedSession {
   readonly #name: string;
   readonly #calls: SnowflakeCalls;
   readonly #time: CallTime;
+  readonly #cancelMilliseconds: number;
   #tokens: Pick<SignedIn, 'token' | 'masterToken'>;
   #isLost = false;
   #isInTransaction = false;
@@ -53,7 +56,8 @@ export class SnowflakeSession implements ServedSession {
   #onClose: () => Promise<void> = async () => undefined;
   readonly #beat: NodeJS.Timeout;
 
-  constructor({ name, calls, signedIn, time }: SnowflakeSessionOptions) {
+  constructor({ name, calls, signedIn, time, cancelMilliseconds }: SnowflakeSessionOptions) {
+    this.#cancelMilliseconds = cancelMilliseconds;
     this.#name = name;
     this.#calls = calls;
     this.#tokens = signedIn;
@@ -87,8 +91,11 @@ export class SnowflakeSession implements ServedSession {
     try {
       return await done;
     } catch (failure) {
-      if (isSessionOver(failure)) this.#isLost = true;
-      else if (isUnknown(failure)) this.#giveUp();
+      if (isSessionOver(failure)) {
+        this.#isLost = true;
+        throw new SessionGone(`the session of the connection "${this.#name}" is over: ${getReason(failure)}`);
+      }
+      if (isUnknown(failure) && !(isQuery && failure instanceof RefusedAnswer)) this.#giveUp();
       if (this.#isLost && end.signal.aborted) throw lostDuring(this.#name, isQuery);
       throw describeStatementFault(failure, sql, this.#name, isQuery);
     } finally {
@@ -108,7 +115,7 @@ export class SnowflakeSession implements ServedSession {
     const taken = statement.isQuery ? await this.#takeRows(result, statement, signal) : 0;
     const rowCount = statement.isQuery
       ? taken
-      : (result.rowCount ?? (await this.#countCreated(statement.sql, signal)));
+      : (result.rowCount ?? (await this.#countCreated(statement.sql, signal).catch(() => 0)));
     return { columns: listNames(result.columns), rowCount };
   }
 
@@ -163,7 +170,11 @@ export class SnowflakeSession implements ServedSession {
     while (runsStill.includes(answer.code)) {
       const path = readResultPath(answer);
       const asked = this.#time.date().getTime();
-      answer = await this.#call({ method: 'GET', path, isSafe: true }, signal);
+      answer = await this.#call({ method: 'GET', path, isSafe: true }, signal).catch((failure: unknown) => {
+        if (!isSessionOver(failure)) throw failure;
+        this.#isLost = true;
+        throw lostDuring(this.#name, isQuery);
+      });
       if (!runsStill.includes(answer.code) || this.#time.date().getTime() - asked > pause) continue;
       await this.#time.sleep(pause, signal);
       signal.throwIfAborted();
@@ -253,7 +264,7 @@ export class SnowflakeSession implements ServedSession {
     if (running === undefined) return;
     if (running.requestId === '')
       running.end.abort(new Error('the statement was cancelled before it was sent'));
-    const signal = AbortSignal.any([AbortSignal.timeout(cancelMilliseconds), running.end.signal]);
+    const signal = AbortSignal.any([AbortSignal.timeout(this.#cancelMilliseconds), running.end.signal]);
     const done = running.done.then(() => true);
     // The server may not know the statement yet.
     while (!signal.aborted) {

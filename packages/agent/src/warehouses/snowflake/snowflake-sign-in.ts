@@ -6,7 +6,6 @@ import type { Answer, CallTime, SnowflakeCalls } from './snowflake-calls.ts';
 import { describeSignInFault, ServerFault } from './snowflake-faults.ts';
 import { createToken } from './snowflake-token.ts';
 
-const signInMilliseconds = 30_000;
 /** A clock that is further away than this is a fault of the machine, which tokens would fail by. */
 const leastSkew = 30_000;
 
@@ -22,9 +21,9 @@ export async function signIn(
   access: SnowflakeAccess,
   calls: SnowflakeCalls,
   time: CallTime,
-  tag: string,
+  { tag, milliseconds }: { tag: string; milliseconds: number },
 ): Promise<SignedIn> {
-  const signal = AbortSignal.timeout(signInMilliseconds);
+  const signal = AbortSignal.timeout(milliseconds);
   const send = async (skew: number) =>
     calls.send(createSignIn(access, tag, await createToken(access, time.date().getTime() + skew), signal));
   try {
@@ -39,7 +38,7 @@ export async function signIn(
   } catch (failure) {
     if (signal.aborted)
       throw new Error(
-        `the server ${access.origin.host} of the connection "${access.name}" did not sign in within ${signInMilliseconds / 1_000} s: check account, host and network`,
+        `the server ${access.origin.host} of the connection "${access.name}" did not sign in within ${milliseconds / 1_000} s: check account, host and network`,
       );
     throw describeSignInFault(failure, access);
   }
