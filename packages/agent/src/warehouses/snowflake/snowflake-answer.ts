@@ -103,8 +103,12 @@ class AnswerReader {
         continue;
       }
       const byte = bytes[at] ?? 0;
-      if (byte === quote) this.#beginText();
-      else if (byte === openList || byte === openObject) from = this.#open(byte, bytes, from, at);
+      if (byte === quote) {
+        this.#beginText();
+        at += 1;
+        continue;
+      }
+      if (byte === openList || byte === openObject) from = this.#open(byte, bytes, from, at);
       else if (byte === closeList || byte === closeObject) from = this.#close(bytes, from, at);
       else if (byte === colon && this.#depth === 2) this.#name = this.#text;
       at += 1;

@@ -181,7 +181,9 @@ async function* unpack(body: AsyncIterableIterator<Buffer>): AsyncGenerator<Buff
   })();
   const isPacked = first.value[0] === 0x1f && first.value[1] === 0x8b;
   try {
-    yield* isPacked ? pipeline(Readable.from(whole), createGunzip(), () => undefined) : whole;
+    yield* isPacked
+      ? pipeline(Readable.from(whole), createGunzip({ chunkSize: 262_144 }), () => undefined)
+      : whole;
   } catch (failure) {
     if (failure instanceof Error && /^Z_/.test((failure as NodeJS.ErrnoException).code ?? ''))
       throw new RefusedAnswer('a part that cannot be decompressed', 'form');
