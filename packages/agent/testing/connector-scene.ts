@@ -45,7 +45,9 @@ const refuse = () => Promise.reject(new Error('not in these tests'));
 export async function openConnectorScene(
   secrets: ReadonlyMap<string, string> = new Map(),
   lineage: Lineage = createLineage(),
-  other: { postgres?: ServedDriver; warehouse: ProjectWarehouse } = { warehouse: { kind: 'duckdb' } },
+  other: { postgres?: ServedDriver; snowflake?: ServedDriver; warehouse: ProjectWarehouse } = {
+    warehouse: { kind: 'duckdb' },
+  },
 ): Promise<ConnectorScene> {
   const { root, folders } = makeWarehouseFolders();
   mkdirSync(folders.temporary, { recursive: true });
@@ -92,6 +94,7 @@ export async function openConnectorScene(
         warehouses: {
           ...createTestWarehouses(driver),
           ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
+          ...(other.snowflake === undefined ? {} : { snowflake: other.snowflake }),
         },
         scripts: { run: refuse },
         secretReferences: {

@@ -149,6 +149,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       response.end('<Error><Code>AccessDenied</Code></Error>');
       return;
     }
+    response.setHeader('content-encoding', 'gzip');
     response.end(gzipSync(part.rows.map((row) => JSON.stringify(row)).join(', ')));
   }
 

@@ -93,6 +93,9 @@ export class FakeStatements {
     // DuckDB's name of a type is what the fake tells of Snowflake's.
     const readable = sql
       .replaceAll(/\bsystem\$typeof\(/gi, 'typeof(')
+      // The comments of its catalog have longer names.
+      .replaceAll(/\bt\.comment\b/g, 't.table_comment')
+      .replaceAll(/\bc\.comment\b/g, 'c.column_comment')
       // Temporary tables are in no schema there.
       .replaceAll(/"\w+"\.("headgate_\w+")/gi, '$1')
       // DuckDB keeps no offset.

@@ -12,6 +12,9 @@ export type FakeGrant = readonly [privilege: string, grantedOn: string, name: st
 
 const longestSeconds = 3_600;
 
+/** Seconds since 1970, or milliseconds, as the vendor's driver for JavaScript writes them. */
+const readSeconds = (time: number) => (time > 100_000_000_000 ? Math.floor(time / 1_000) : time);
+
 /** Why a token is refused; undefined: it is good. @param now seconds since 1970 */
 export function findTokenFault(
   token: unknown,
@@ -22,7 +25,8 @@ export function findTokenFault(
   const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
   if (login.user === undefined) return 'no such user';
   const { alg } = read(header);
-  const { iss, sub, iat, exp } = read(claims);
+  const { iss, sub, ...times } = read(claims);
+  const [iat, exp] = [readSeconds(times.iat), readSeconds(times.exp)];
   const subject = `${login.account}.${login.name.toUpperCase()}`;
   const der = createPublicKey(login.user.publicKey.export({ type: 'spki', format: 'pem' })).export({
     type: 'spki',

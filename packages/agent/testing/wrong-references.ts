@@ -366,7 +366,7 @@ export const wrongReferences: WrongPipeline[] = [
     what: 'a pipeline that needs a warehouse, in a project with an unsupported one',
     code: 'warehouse-not-supported',
     files: around(script('select 1')),
-    warehouse: 'SNOWFLAKE',
-    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, POSTGRES, but the project's warehouse is SNOWFLAKE/,
+    warehouse: 'BIGQUERY',
+    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, POSTGRES, SNOWFLAKE, but the project's warehouse is BIGQUERY/,
   },
 ];

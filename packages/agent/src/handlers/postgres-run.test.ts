@@ -205,7 +205,7 @@ it('a run in a warehouse that no agent supports is refused by its name', async (
   const { message = '' } = await other.run(script('select 1'), 'main');
   assert.match(
     message,
-    /needs a warehouse of type DUCKDB, POSTGRES, but the project's warehouse is DATABRICKS/,
+    /needs a warehouse of type DUCKDB, POSTGRES, SNOWFLAKE, but the project's warehouse is DATABRICKS/,
   );
   await other.close();
 });

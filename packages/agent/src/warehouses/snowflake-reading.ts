@@ -125,9 +125,7 @@ export function createReadingConnection(session: SnowflakeSession): ReadingConne
       let isCut = false;
       try {
         if (!reading.includes(readFirstWord(sql)))
-          throw new Error(
-            `only one query that reads can run here: begin it with ${reading.slice(0, 2).join(' or ').toUpperCase()}`,
-          );
+          throw new Error(`only one query that reads can run here: begin it with SELECT or WITH`);
         const { columns } = await session.run({
           sql,
           isQuery: true,

@@ -251,7 +251,7 @@ describe('a run starts although', () => {
     await fixture.publish({
       'main.orch.yaml': renderOrchestration({ Start: start('Print'), Print: print('x') }, { x: text('') }),
     });
-    assert.deepEqual(await fixture.run('main', { warehouse: 'SNOWFLAKE' }), { status: 'SUCCESS' });
+    assert.deepEqual(await fixture.run('main', { warehouse: 'BIGQUERY' }), { status: 'SUCCESS' });
   });
 });
 

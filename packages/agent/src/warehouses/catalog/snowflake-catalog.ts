@@ -7,8 +7,8 @@ const quote = (text: string) => quoteText(text.replaceAll('\\', '\\\\'));
 /** What the role may read, in the database of the connection. Snowflake knows the rows and bytes of its tables. */
 const readable = `
   select table_schema, table_name, case when table_type like '%VIEW%' then 'VIEW' else 'TABLE' end as kind,
-    row_count, bytes, left(comment, 1000) as comment
-  from information_schema.tables where table_schema <> 'INFORMATION_SCHEMA'`;
+    row_count, bytes, left(t.comment, 1000) as about
+  from information_schema.tables t where table_schema <> 'INFORMATION_SCHEMA'`;
 
 // not SQL: the name of a type
 const short = /^(?:BOOLEAN|NUMBER|FLOAT|DATE|TIME|TIMESTAMP_[A-Z]{2,3})\b/;
@@ -21,12 +21,12 @@ export const createSnowflakeCatalog = (defaultSchema: string): TableCatalog => (
   with readable as (${readable}), matching as (
     select * from readable where ${contains === undefined ? 'true' : `contains(lower(table_name), lower(${quote(contains)}))`}),
   page as (select * from matching order by table_schema, table_name limit ${limit} offset ${offset})
-  select t.total, p.table_schema, p.table_name, p.kind, p.row_count, p.bytes, p.comment
+  select t.total, p.table_schema, p.table_name, p.kind, p.row_count, p.bytes, p.about
   from (select count(*) as total from matching) t left join page p on true
   order by p.table_schema, p.table_name`,
   describe: ({ schema = defaultSchema, name }) => `
   with readable as (${readable})
-  select t.table_schema, t.table_name, t.kind, t.row_count, t.bytes, t.comment,
+  select t.table_schema, t.table_name, t.kind, t.row_count, t.bytes, t.about,
     c.column_name, ${type}, c.is_nullable = 'YES', left(c.comment, 1000)
   from readable t
   join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name

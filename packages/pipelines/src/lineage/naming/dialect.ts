@@ -1,5 +1,5 @@
 /** How lineage reads the SQL of a kind of warehouse: its names, and where its tables are. */
-import { type LexicalRules, lexicalRules } from '../../sql/tokens/tokens.ts';
+import { type LexicalRules, lexicalRules, TokenReader, UnterminatedError } from '../../sql/tokens/tokens.ts';
 import { datasetNames, isSystemTable } from './dataset-name.ts';
 
 export interface LineageDialect {
@@ -76,7 +76,19 @@ export function createSnowflakeLineage({ database, schema }: PostgresPlace): Lin
       (path.at(-2) === 'INFORMATION_SCHEMA' || (path.length > 2 && path.at(-3) === 'SNOWFLAKE')),
     isTemporary: () => false,
     opaque: new Set(['CALL', 'EXECUTE', 'COPY', 'PUT', 'GET']),
-    setsPath: (sql) => /^\s*(?:USE|ALTER\s+SESSION)\b/i.test(sql),
+    setsPath: changesPlace,
     nameValue: (index) => `COLUMN${index + 1}`,
   };
+}
+
+/** USE and ALTER SESSION. */
+function changesPlace(sql: string): boolean {
+  const reader = new TokenReader(sql, lexicalRules.snowflake);
+  try {
+    const first = reader.next()?.value;
+    return first === 'USE' || (first === 'ALTER' && reader.next()?.value === 'SESSION');
+  } catch (error) {
+    if (error instanceof UnterminatedError) return false;
+    throw error;
+  }
 }
