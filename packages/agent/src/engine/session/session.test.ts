@@ -73,6 +73,7 @@ describe('the sessions of a run', () => {
     'CREATE OR REPLACE TEMPORARY VIEW v AS SELECT 1',
     'set variable x = 1',
     'use other',
+    "alter session set timezone = 'UTC'",
     'select setseed(0.5)',
     '-- a comment\nuse other',
     'select "nextval"(\'s\')',

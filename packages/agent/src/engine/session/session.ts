@@ -136,7 +136,12 @@ const ofSession = new Set(
 );
 
 /** Whether a later statement may need the session of this one. */
-const bindsSession = (sql: string) => !readsOrWrites.has(readFirstWord(sql)) || hasName(sql, ofSession);
+const bindsSession = (sql: string) =>
+  !readsOrWrites.has(readFirstWord(sql)) || hasName(sql, ofSession) || changesSession(sql);
+
+/** `ALTER SESSION` of Snowflake. */
+const changesSession = (sql: string) => readFirstWord(sql) === 'alter' && hasName(sql, sessionName);
+const sessionName = new Set(['session']);
 
 /**
  * Whether what a statement writes follows from what is in its table, such as `INSERT … WHERE NOT EXISTS`. Two of
