@@ -7,6 +7,7 @@ import { after, afterEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createKey, createTestSnowflake } from '../../testing/snowflake.ts';
 import type { FakeRequest } from '../../testing/snowflake-server.ts';
+import { realTime } from '../time.ts';
 
 const { fake, driver, target, change, secrets, createDriver, drop } = await createTestSnowflake();
 after(drop);
@@ -218,6 +219,22 @@ describe('a statement', () => {
       connection.execute('select 1'),
       /was lost, and with it the temporary tables and settings/,
     );
+    await connection.close();
+  });
+
+  it('is sent after an idle session has said that it is there', async () => {
+    let ahead = 0;
+    const time = { ...realTime, date: () => new Date(Date.now() + ahead) };
+    const connection = await createDriver({ time }).connect(target);
+    await connection.execute('create table seldom (id integer)');
+    assert.equal(countOf('/session/heartbeat'), 0);
+    for (const isGone of [false, true]) {
+      ahead += 31_000;
+      fake.requests.length = 0;
+      if (isGone) fake.sessions.clear();
+      assert.equal((await connection.execute('insert into seldom values (1)')).rowCount, 1);
+      assert.deepEqual([countOf('/session/heartbeat'), countOf(statements)], [1, 1]);
+    }
     await connection.close();
   });
 

@@ -6,31 +6,19 @@ import type { RunningStatement, ServedSession } from '../served/served-connectio
 import { lostDuring, SessionGone } from '../served/served-faults.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { RefusedAnswer } from './snowflake-answer.ts';
-import type { Answer, Call, CallTime, SnowflakeCalls } from './snowflake-calls.ts';
-import {
-  describeStatementFault,
-  isCompilation,
-  isSessionOver,
-  ServerFault,
-  StatusFault,
-} from './snowflake-faults.ts';
+import type { CallTime, SnowflakeCalls } from './snowflake-calls.ts';
+import { describeStatementFault, isCompilation, isSessionOver, StatusFault } from './snowflake-faults.ts';
+import { SessionRequests } from './snowflake-requests.ts';
 import { createRowReader, listNames, readResult, type StatementResult } from './snowflake-result.ts';
 import type { SignedIn } from './snowflake-sign-in.ts';
 import { findCreatedTable, writeBinds } from './snowflake-sql.ts';
 
-/** How long the end of a session may take. */
-const endMilliseconds = 5_000;
+/** Between two requests to cancel a statement. */
 const againMilliseconds = 1_000;
 /** A session that does nothing is asked whether it is there, before what must not be sent twice. */
-const idleMilliseconds = 30_000;
+const longestIdle = 30_000;
 /** A session ends after four hours without a request. */
 const beatMilliseconds = 15 * 60_000;
-/** The server answers at once or after 45 s whether a statement runs. */
-const shortestPause = 200;
-const longestPause = 5_000;
-
-const runsStill = ['333333', '333334'];
-
 export interface SnowflakeSessionOptions {
   name: string;
   calls: SnowflakeCalls;
@@ -45,11 +33,9 @@ export class SnowflakeSession implements ServedSession {
   readonly #calls: SnowflakeCalls;
   readonly #time: CallTime;
   readonly #cancelMilliseconds: number;
-  #tokens: Pick<SignedIn, 'token' | 'masterToken'>;
+  readonly #requests: SessionRequests;
   #isLost = false;
   #isInTransaction = false;
-  #sequence = 0;
-  #lastAnswer: number;
   #running: { requestId: string; end: AbortController; done: Promise<unknown> } | undefined;
   #stopping: Promise<void> | undefined;
   #ending: Promise<void> | undefined;
@@ -60,10 +46,12 @@ export class SnowflakeSession implements ServedSession {
     this.#cancelMilliseconds = cancelMilliseconds;
     this.#name = name;
     this.#calls = calls;
-    this.#tokens = signedIn;
     this.#time = time;
-    this.#lastAnswer = time.date().getTime();
-    this.#beat = setInterval(() => void this.#sendBeat().catch(() => undefined), beatMilliseconds).unref();
+    this.#requests = new SessionRequests(calls, signedIn, time);
+    this.#beat = setInterval(
+      () => void this.#requests.beat().catch(() => undefined),
+      beatMilliseconds,
+    ).unref();
   }
 
   get isLost(): boolean {
@@ -121,8 +109,14 @@ export class SnowflakeSession implements ServedSession {
 
   /** A connection that is idle may be cut without a word, and a token may be too old. */
   async #requireSession(signal: AbortSignal): Promise<void> {
-    if (this.#time.date().getTime() - this.#lastAnswer < idleMilliseconds) return;
-    await this.#sendBeat(signal);
+    if (this.#requests.idleMilliseconds < longestIdle) return;
+    try {
+      await this.#requests.beat(signal);
+    } catch (failure) {
+      if (signal.aborted) throw failure;
+      this.#giveUp();
+      throw new SessionGone(getReason(failure));
+    }
   }
 
   /** Snowflake takes ROLLBACK without a transaction, also after DDL has committed it. */
@@ -131,6 +125,15 @@ export class SnowflakeSession implements ServedSession {
     if (rows[0]?.[0] !== null && rows[0]?.[0] !== undefined) return;
     this.#isInTransaction = false;
     throw new Error('ROLLBACK: no transaction is active');
+  }
+
+  async #submit(sql: string, isQuery: boolean, bindings: object | undefined, signal: AbortSignal) {
+    const requestId = randomUUID();
+    if (this.#running !== undefined) this.#running.requestId = requestId;
+    const answer = await this.#requests.submit({ requestId, sql, isQuery, bindings }, signal);
+    if (answer !== undefined) return answer;
+    this.#isLost = true;
+    throw lostDuring(this.#name, isQuery);
   }
 
   async #send({ sql, secret, isQuery }: RunningStatement, signal: AbortSignal): Promise<StatementResult> {
@@ -145,85 +148,14 @@ export class SnowflakeSession implements ServedSession {
     }
   }
 
-  /** The answer of a statement that has ended. */
-  async #submit(
-    sql: string,
-    isQuery: boolean,
-    bindings: object | undefined,
-    signal: AbortSignal,
-  ): Promise<Answer> {
-    const requestId = randomUUID();
-    if (this.#running !== undefined) this.#running.requestId = requestId;
-    this.#sequence += 1;
-    const body = {
-      sqlText: sql,
-      asyncExec: false,
-      sequenceId: this.#sequence,
-      querySubmissionTime: this.#time.date().getTime(),
-      ...(bindings === undefined ? {} : { bindings }),
-    };
-    let answer = await this.#call(
-      { method: 'POST', path: '/queries/v1/query-request', query: { requestId }, body, isSafe: isQuery },
-      signal,
-    );
-    let pause = shortestPause;
-    while (runsStill.includes(answer.code)) {
-      const path = readResultPath(answer);
-      const asked = this.#time.date().getTime();
-      answer = await this.#call({ method: 'GET', path, isSafe: true }, signal).catch((failure: unknown) => {
-        if (!isSessionOver(failure)) throw failure;
-        this.#isLost = true;
-        throw lostDuring(this.#name, isQuery);
-      });
-      if (!runsStill.includes(answer.code) || this.#time.date().getTime() - asked > pause) continue;
-      await this.#time.sleep(pause, signal);
-      signal.throwIfAborted();
-      pause = Math.min(longestPause, pause * 2);
-    }
-    return answer;
-  }
-
-  /** Renews a token that is too old: what was refused for it was not carried out. */
-  async #call(call: Omit<Call, 'token' | 'signal'>, signal: AbortSignal): Promise<Answer> {
-    const send = () => this.#calls.send({ ...call, token: this.#tokens.token, signal });
-    const answer = await send().catch(async (failure: unknown) => {
-      if (!(failure instanceof ServerFault) || failure.code !== '390112') throw failure;
-      await this.#renew(signal);
-      return send();
-    });
-    this.#lastAnswer = this.#time.date().getTime();
-    return answer;
-  }
-
-  async #renew(signal: AbortSignal): Promise<void> {
-    const { token, masterToken } = this.#tokens;
-    const { data } = await this.#calls.send({
-      method: 'POST',
-      path: '/session/token-request',
-      query: { requestId: randomUUID() },
-      body: { oldSessionToken: token, requestType: 'RENEW' },
-      token: masterToken,
-      isSafe: true,
-      signal,
-    });
-    if (typeof data.sessionToken !== 'string' || typeof data.masterToken !== 'string')
-      throw new RefusedAnswer('no token of a session', 'form');
-    this.#tokens = { token: data.sessionToken, masterToken: data.masterToken };
-  }
-
-  async #sendBeat(signal = AbortSignal.timeout(endMilliseconds)): Promise<void> {
-    await this.#call(
-      { method: 'POST', path: '/session/heartbeat', query: { requestId: randomUUID() }, isSafe: true },
-      signal,
-    );
-  }
-
   /** Gives the rows until enough are taken. Returns how many. */
   async #takeRows(
     { columns, rows, parts }: StatementResult,
     { onRow }: RunningStatement,
     signal: AbortSignal,
   ): Promise<number> {
+    // There is nothing left to cancel at the server.
+    if (this.#running !== undefined) this.#running.requestId = '';
     const read = createRowReader(columns);
     const enough = new AbortController();
     let taken = 0;
@@ -262,13 +194,12 @@ export class SnowflakeSession implements ServedSession {
   async #cancelRunning(): Promise<void> {
     const running = this.#running;
     if (running === undefined) return;
-    if (running.requestId === '')
-      running.end.abort(new Error('the statement was cancelled before it was sent'));
+    if (running.requestId === '') running.end.abort(new Error('the statement was cancelled'));
     const signal = AbortSignal.any([AbortSignal.timeout(this.#cancelMilliseconds), running.end.signal]);
     const done = running.done.then(() => true);
     // The server may not know the statement yet.
     while (!signal.aborted) {
-      await this.#cancel(running.requestId, signal).catch(() => undefined);
+      await this.#requests.cancel(running.requestId, signal).catch(() => undefined);
       const pause = this.#time.sleep(againMilliseconds, signal).then(() => false);
       if (await Promise.race([done, pause])) return;
     }
@@ -279,37 +210,11 @@ export class SnowflakeSession implements ServedSession {
     await done;
   }
 
-  async #cancel(requestId: string, signal: AbortSignal): Promise<void> {
-    await this.#calls.send({
-      method: 'POST',
-      path: '/queries/v1/abort-request',
-      query: { requestId: randomUUID() },
-      body: { requestId },
-      token: this.#tokens.token,
-      isSafe: true,
-      signal,
-    });
-  }
-
   /** What became of a statement is not known: the session ends, and with it what still runs in it. */
   #giveUp(): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    this.#ending = this.#end();
-  }
-
-  async #end(): Promise<void> {
-    await this.#calls
-      .send({
-        method: 'POST',
-        path: '/session',
-        query: { delete: 'true', requestId: randomUUID() },
-        body: {},
-        token: this.#tokens.token,
-        isSafe: true,
-        signal: AbortSignal.timeout(endMilliseconds),
-      })
-      .catch(() => undefined);
+    this.#ending = this.#requests.end();
   }
 
   onClose(work: () => Promise<void>): void {
@@ -333,10 +238,3 @@ const isUnknown = (failure: unknown): boolean =>
   failure instanceof ExchangeError ||
   failure instanceof RefusedAnswer ||
   (failure instanceof StatusFault && failure.status !== 429);
-
-/** The server names it, and it must be one of its own. @throws RefusedAnswer */
-function readResultPath({ data: { getResultUrl: path } }: Answer): string {
-  if (typeof path === 'string' && /^\/queries\/[\w-]{1,100}\/result(?:\?[\w=&.-]{0,500})?$/.test(path))
-    return path;
-  throw new RefusedAnswer('no address of a result', 'form');
-}
