@@ -1,3 +1,4 @@
+export { readSnowflakeName } from './connection/snowflake-name.ts';
 export { escapedPattern } from './escaped-pattern.ts';
 export * from './event.ts';
 export * from './example.ts';

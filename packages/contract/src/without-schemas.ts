@@ -4,6 +4,7 @@
  */
 export * from './agent-protocol/canonical-manifest.ts';
 export * from './agent-protocol/protocol-constants.ts';
+export { readSnowflakeName } from './connection/snowflake-name.ts';
 export { escapedPattern } from './escaped-pattern.ts';
 export * from './limits.ts';
 export { nearestName } from './nearest-name.ts';

@@ -1,5 +1,6 @@
 /** Queries of people and assistants, by a user whose role can only read. */
 
+import { readSnowflakeName } from '@headgate/contract/without-schemas';
 import type { SnowflakeAccess } from './snowflake/snowflake-access.ts';
 import type { SnowflakeSession } from './snowflake/snowflake-session.ts';
 import { readFirstWord } from './statements/sql-words.ts';
@@ -52,8 +53,10 @@ export async function requireReadOnlyRole(
     if (strongRoles.has(each)) faults.push(`it is ${each}`);
     for (const grant of await listGrants(session, each)) {
       if (grant.privilege === 'USAGE' && grant.on === 'ROLE') {
-        if (!seen.has(grant.name) && seen.size < mostRoles) open.push(grant.name);
+        if (seen.has(grant.name)) continue;
         seen.add(grant.name);
+        if (seen.size > mostRoles) faults.push(`it has more than ${mostRoles} roles`);
+        else open.push(grant.name);
       } else if (!isHarmless(grant))
         faults.push(`${each} has ${grant.privilege} on ${grant.on} ${grant.name}`);
     }
@@ -87,14 +90,9 @@ async function listGrants(session: SnowflakeSession, role: string): Promise<Gran
   return rows.map((row) => ({
     privilege: String(row[privilege]),
     on: String(row[on]),
-    name: unquote(String(row[name])),
+    name: readSnowflakeName(String(row[name])),
   }));
 }
-
-const unquote = (name: string) =>
-  name.length > 2 && name.startsWith('"') && name.endsWith('"')
-    ? name.slice(1, -1).replaceAll('""', '"')
-    : name;
 
 async function query(session: SnowflakeSession, sql: string): Promise<Pick<ReadRows, 'columns' | 'rows'>> {
   const rows: ReadRows['rows'] = [];

@@ -1,6 +1,7 @@
 /** What a connection says of a Snowflake account. */
 import { isIP } from 'node:net';
 import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
+import { readSnowflakeName } from '@headgate/contract/without-schemas';
 import { type DefaultPlace, isLoopback } from '../postgres/postgres-access.ts';
 
 type Properties = WarehouseConnectionValues['properties'];
@@ -126,12 +127,8 @@ function readValue(name: string, properties: Properties, property: string): stri
   return text === '' ? undefined : text;
 }
 
-/** A name without quotes is in upper case, as in Snowflake's SQL. */
-function readName(written: string | undefined): string | undefined {
-  if (written === undefined) return undefined;
-  const isQuoted = written.length > 2 && written.startsWith('"') && written.endsWith('"');
-  return isQuoted ? written.slice(1, -1).replaceAll('""', '"') : written.toUpperCase();
-}
+const readName = (written: string | undefined) =>
+  written === undefined ? undefined : readSnowflakeName(written);
 
 /** The locator or the name, without region and cloud, in upper case. */
 function readTokenAccount(account: string): string {

@@ -117,7 +117,7 @@ class AnswerReader {
     this.#keep(bytes.subarray(from));
   }
 
-  /** Returns where the text ends, or the bytes. It reads each byte once: what was found is looked for when it is past. */
+  /** Returns where the text ends, or the bytes. A search goes on behind the last one: the time is linear. */
   #passText(bytes: Buffer, start: number): number {
     let at = start;
     let [quoteAt, escapeAt] = [-1, -1];

@@ -197,5 +197,7 @@ pipeline:
   });
   assert.match(done(await call('plan_sql', { path })), /FROM "shop"\."city"/);
   await setWarehouse('SNOWFLAKE');
-  assert.match((await call('plan_sql', { path })).text, /SNOWFLAKE, are refused, so that it has no SQL/);
+  assert.match(done(await call('plan_sql', { path })), /FROM "PUBLIC"\."city"/);
+  await setWarehouse('BIGQUERY');
+  assert.match((await call('plan_sql', { path })).text, /BIGQUERY, are refused, so that it has no SQL/);
 });

@@ -1,5 +1,5 @@
 /** The SQL of a transformation, without a run. A thread plans it, because a file can make that take seconds. */
-import { type ProjectWarehouse, queryWarehouse } from '@headgate/contract';
+import { type ProjectWarehouse, queryWarehouse, readSnowflakeName } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { createWorkThread, TooCostly, type WorkThread } from '../../kernel/threads/work-thread.ts';
 import { quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
@@ -65,7 +65,8 @@ function describePlanned(warehouse: ProjectWarehouse | undefined): PlanOrder['wa
     );
   const schema = warehouse.connection?.properties.schema;
   const value = schema !== undefined && 'value' in schema ? String(schema.value).trim() : '';
-  if (warehouse.kind === 'snowflake') return { kind: 'snowflake', schema: value === '' ? 'PUBLIC' : value };
+  if (warehouse.kind === 'snowflake')
+    return { kind: 'snowflake', schema: readSnowflakeName(value || 'PUBLIC') };
   return { kind: 'postgres', schema: value === '' ? 'public' : value };
 }
 
