@@ -1,4 +1,3 @@
-export { readSnowflakeName } from './connection/snowflake-name.ts';
 export { escapedPattern } from './escaped-pattern.ts';
 export * from './event.ts';
 export * from './example.ts';
@@ -14,4 +13,5 @@ export * from './resources.list.ts';
 export { operations } from './resources.ts';
 export * from './secret-text.ts';
 export { agentSettingNames, unknownSettings } from './setting-names.ts';
+export { readSnowflakeName } from './snowflake-name.ts';
 export * from './warehouse-table/table-name.ts';

@@ -4,7 +4,6 @@
  */
 export * from './agent-protocol/canonical-manifest.ts';
 export * from './agent-protocol/protocol-constants.ts';
-export { readSnowflakeName } from './connection/snowflake-name.ts';
 export { escapedPattern } from './escaped-pattern.ts';
 export * from './limits.ts';
 export { nearestName } from './nearest-name.ts';
@@ -12,4 +11,5 @@ export * from './secret/sealed-constants.ts';
 export * from './secret/sealed-header.ts';
 export * from './secret-text.ts';
 export { agentSettingNames, unknownSettings } from './setting-names.ts';
+export { readSnowflakeName } from './snowflake-name.ts';
 export * from './warehouse-table/table-name.ts';

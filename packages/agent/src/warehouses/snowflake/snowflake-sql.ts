@@ -1,12 +1,13 @@
 /** What the agent must know of a statement in Snowflake's SQL. */
+import { lexicalRules } from '@headgate/pipelines/sql-tokens';
 import type { SecretSql } from '../../engine/ports/ports.ts';
-import { readWords } from '../statements/sql-words.ts';
+import { readStatements, readWords } from '../statements/sql-words.ts';
 
 /** Parameters stand as `:1` in Snowflake, where `$1` is a column. */
 export function writeBinds({ sql, values }: SecretSql): { text: string; bindings: object } {
   let text = '';
   let end = 0;
-  for (const { kind, value, from, to } of readWords(sql)) {
+  for (const { kind, value, from, to } of readStatements(sql, lexicalRules.snowflake).flat()) {
     if (kind !== 'symbol' || !/^\$\d{1,4}$/.test(value)) continue;
     text += `${sql.slice(end, from)}:${value.slice(1)}`;
     end = to;
