@@ -8,7 +8,9 @@ import { asText, bindOnce, readKnownType } from './expressions.ts';
 import { readText } from './literals.ts';
 
 const strings = '"(?:[^"\\\\]|\\\\.)*"';
-const trim = (text: string) => `nullif(trim(${asText(text)}, e' \\t\\r\\n'), '')`;
+/** Without escapes in a text, which the parser of lineage does not read. */
+const blanks = "' ' || chr(9) || chr(13) || chr(10)";
+const trim = (text: string) => `nullif(trim(${asText(text)}, ${blanks}), '')`;
 
 /** What DuckDB takes and JSON has not, outside of strings. The second look is taken at few texts. */
 const foreign = '(?i),\\s*[\\]}]|\\b(?:nan|inf)';
