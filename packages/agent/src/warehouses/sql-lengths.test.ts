@@ -1,6 +1,7 @@
 /**
- * VARCHAR(n) and CHAR(n). From "String & binary data types" of Snowflake's documentation and "Character types" of
- * Redshift's: a longer value is refused, a cast cuts it, CHAR is CHAR(1), and Redshift counts bytes.
+ * VARCHAR(n) and CHAR(n). From "String & binary data types" and TRY_CAST of Snowflake's documentation, and "Character
+ * types" of Redshift's: a longer value is refused, a cast of Redshift cuts it and one of Snowflake fails, CHAR is
+ * CHAR(1), and Redshift counts bytes.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -51,10 +52,25 @@ describe('lengths of texts', () => {
     assert.deepEqual(await snowflake.rows('select count(*), max(name) from people'), [[2, 'äöü']]);
   });
 
-  it('are cut by casts', async () => {
+  it('are cut by casts of Redshift', async () => {
     const script =
-      "select 'abcdef'::varchar(3), 'abc'::char, cast(12345 as varchar(2)), 'abc'::text, 'ab'::varchar(10), try_cast('abc' as char(2))";
-    assert.deepEqual(await snowflake.rows(script), [['abc', 'a', '12', 'abc', 'ab', null]]);
+      "select 'abcdef'::varchar(3), 'abc'::char, cast(12345 as varchar(2)), 'abc'::text, 'ab'::varchar(10)";
+    assert.deepEqual(await redshift.rows(script), [['abc', 'a', '12', 'abc', 'ab']]);
+  });
+
+  it('are kept by casts of Snowflake: CAST fails where TRY_CAST gives NULL', async () => {
+    assert.deepEqual(
+      await snowflake.rows(
+        "select 'abc'::varchar(3), 'abc'::text, try_cast('abc' as char(2)), left('abc', 2)::char(2)",
+      ),
+      [['abc', 'abc', null, 'ab']],
+    );
+    for (const cast of ["'abcdef'::varchar(3)", "'abc'::char", 'cast(12345 as varchar(2))'])
+      assert.match(
+        await readRefusal(snowflake, `select ${cast}`),
+        /has more than \d characters: write LEFT/,
+        cast,
+      );
   });
 
   it('are kept by tables that are made like others, with defaults, NOT NULL and keys', async () => {

@@ -46,8 +46,8 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     [['none', 'v1', 1]],
   ],
   [
-    'select try_cast(j:s as int), cast(j:o.k1 as varchar(1)), j:arr[0]:k::string from src where id = 1',
-    [[12, 'v', 'p']],
+    'select try_cast(j:s as int), cast(j:o.k1 as varchar(2)), j:arr[0]:k::string from src where id = 1',
+    [[12, 'v1', 'p']],
   ],
   [
     'with x as (select j:s as v from src where id = 1) select v::string, length(v::string) from x where v:zzz is null',
@@ -152,8 +152,8 @@ const columns: readonly (readonly [script: string, rows: unknown[][]])[] = [
     [['V1', 2, 'v', 'v11', 'v1v1']],
   ],
   [
-    'select v::varchar, cast(val.v as string), v::char(1), try_cast(v as varchar) from val where id = 1',
-    [['v1', 'v1', 'v', 'v1']],
+    'select v::varchar, cast(val.v as string), v::char(2), try_cast(v as varchar) from val where id = 1',
+    [['v1', 'v1', 'v1', 'v1']],
   ],
   ["select 'é' || upper(v), 'é' || lower(s) from val where id = 1", [['éV1', 'év1']]],
   ["select id from val where v = 'v1'", [[1]]],

@@ -1,6 +1,7 @@
 /** The lineage of queries, by hard cases. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sqlRewriter } from '../sql/rewriter.ts';
 import { trace } from './analysis-fixture.ts';
 
 const catalog = {
@@ -264,6 +265,21 @@ const cases: [name: string, query: string, lines: string[]][] = [
 ];
 
 for (const [name, query, lines] of cases) test(name, () => assert.deepEqual(of(query), lines));
+
+test('SQL that was translated is read, also that of PARSE_JSON and PIVOT', () => {
+  const ofSnowflake = (query: string) => of(sqlRewriter.rewriteQuery(query, {}).sql);
+  assert.deepEqual(ofSnowflake('SELECT parse_json(body):a::int AS a FROM events'), [
+    'out.a: events.body CHANGED',
+  ]);
+  assert.deepEqual(
+    ofSnowflake("SELECT * FROM orders PIVOT(avg(amount) FOR day IN ('a' AS a)) AS p").slice(0, 3),
+    [
+      'out.id: orders.id',
+      'out.customer: orders.customer',
+      'out.a: orders.amount AGGREGATED, orders.day AGGREGATED',
+    ],
+  );
+});
 
 test('tables that describe the warehouse are no inputs', () =>
   assert.deepEqual(of('SELECT table_name AS t FROM information_schema.tables'), ['out.t:']));

@@ -7,8 +7,9 @@ import { findSiblings, readLeft, readRight } from './convert-operands.ts';
 import { SqlError } from './dialect/dialect.ts';
 import { createFrame, type Frame } from './rewrite/frame.ts';
 import { render } from './rewrite/sequences.ts';
-import { isGroup, isName, isSymbol, isWord, type Node } from './tokens/tree.ts';
+import { isGroup, isName, isQuery, isSymbol, isWord, type Node } from './tokens/tree.ts';
 import type { Span, StatementNodes, TypeQuestion } from './variant-questions.ts';
+import { repeatUses } from './variant-repeats.ts';
 
 /** What a VARIANT, or what is beside one, is to become. */
 type Wrap = 'text' | 'number' | 'variant';
@@ -30,6 +31,9 @@ interface PlanNode {
   readonly alias?: string;
   readonly query_location?: number;
   readonly comparison?: string;
+  /** Of a comparison, such as that of IN with a subquery. */
+  readonly left?: PlanNode;
+  readonly right?: PlanNode;
   readonly child?: PlanNode;
   readonly return_type?: PlanType;
   readonly value?: { readonly type?: PlanType };
@@ -83,7 +87,7 @@ function refuseExtreme({ name = '', return_type }: PlanNode): void {
 
 /** Reading of all nodes for all uses of a statement: nothing else goes on meanwhile. */
 const mostComparisons = 4_000_000;
-/** Places that are compared with the uses of a statement that groups. */
+/** Comparisons of expressions that a SELECT may repeat. */
 const mostRepeats = 2_000_000;
 
 const countNodes = (nodes: readonly Node[]): number =>
@@ -120,63 +124,12 @@ export function findVariantUses(
       );
     uses.push(found);
   }
-  return uses.length === 0 ? uses : repeatUses(statement, uses);
-}
-
-/** With the same expressions elsewhere: DuckDB's plan has one that is grouped by only once. */
-function repeatUses({ sql, nodes }: StatementNodes, uses: readonly VariantUse[]): VariantUse[] {
-  const places = [...listPlaces(nodes)];
-  if (!places.some(({ siblings, at }) => isWord(siblings[at], 'GROUP'))) return [...uses];
-  const known = new Map<string, Wrap>();
-  const lengths = new Set<number>();
-  for (const use of uses) {
-    const place = places.find(({ siblings, at }) => siblings[at]?.from === use.from);
-    const end = place?.siblings.findIndex(({ to }) => to === use.to) ?? -1;
-    if (place === undefined || end < 0) continue;
-    known.set(describeUse(sql, place, end), use.wrap);
-    lengths.add(end - place.at);
-  }
-  if (places.length * lengths.size > mostRepeats)
+  const repeated = uses.length === 0 ? uses : repeatUses(statement, uses, mostRepeats);
+  if (repeated === undefined)
     throw new SqlError(
-      `semi-structured values are used as other types in too many ways of a statement with GROUP BY of this length: ${advice}, or divide the statement`,
+      `semi-structured values are used as other types in too many places of a statement of this length: ${advice}, or divide the statement`,
     );
-  const repeated = places.flatMap((place) =>
-    [...lengths].flatMap((length) => {
-      const [first, last] = [place.siblings[place.at], place.siblings[place.at + length]];
-      if (first === undefined || last === undefined) return [];
-      const wrap = known.get(describeUse(sql, place, place.at + length));
-      return wrap === undefined ? [] : [{ from: first.from, to: last.to, wrap }];
-    }),
-  );
-  return [...uses, ...repeated];
-}
-
-interface Place {
-  readonly siblings: readonly Node[];
-  readonly at: number;
-  /** What is before the parenthesis around the siblings, such as the name of a function. */
-  readonly outer: Node | undefined;
-}
-
-function* listPlaces(siblings: readonly Node[], outer?: Node): Generator<Place> {
-  for (const [at, node] of siblings.entries()) {
-    yield { siblings, at, outer };
-    if (node.kind === 'group') yield* listPlaces(node.nodes, siblings[at - 1]);
-  }
-}
-
-/** The text of an operand with the operators beside it and the function that it is given to. */
-function describeUse(sql: string, { siblings, at, outer }: Place, end: number): string {
-  const [first, last] = [siblings[at], siblings[end]];
-  const symbolAt = (node: Node | undefined) =>
-    node?.kind === 'symbol' && !isSymbol(node, ',', ';') ? node.value : '';
-  const written = [
-    outer?.kind === 'word' ? outer.value : '',
-    symbolAt(siblings[at - 1]),
-    first === undefined || last === undefined ? '' : sql.slice(first.from, last.to).toLowerCase(),
-    symbolAt(siblings[end + 1]),
-  ];
-  return JSON.stringify(written);
+  return repeated;
 }
 
 /** The cast of NULL, and a value that is never computed. */
@@ -202,7 +155,12 @@ function locate(
   const position = mapPosition(question, node.query_location);
   if (position === undefined) {
     const operand = locateByParent(statement, question, node, parent, frame);
-    return operand === undefined ? undefined : { ...operand, wrap };
+    if (operand !== undefined) return { ...operand, wrap };
+    const member =
+      wrap === 'variant' && node === parent?.right
+        ? locateMember(statement, question, parent, frame)
+        : undefined;
+    return member === undefined ? undefined : { ...member, wrap: 'text' };
   }
   const siblings = findSiblings(statement.nodes, position);
   const at = siblings.findIndex(({ from }) => from === position);
@@ -313,6 +271,38 @@ function locateByParent(
   return parts.length !== parent?.children?.length || start === undefined || end === undefined
     ? undefined
     : { from: start.from, to: end.to };
+}
+
+/**
+ * The VARIANT that is compared with a subquery of texts, as in `v IN (SELECT …)`: the plan has no place of the subquery,
+ * and that of the VARIANT only if it is no column. Undefined: several may be it.
+ */
+function locateMember(
+  { nodes }: StatementNodes,
+  question: TypeQuestion,
+  { left }: PlanNode,
+  frame: Frame,
+): Span | undefined {
+  const position = mapPosition(question, left?.query_location);
+  const members = listMembers(nodes, frame).filter(({ span, last }) =>
+    position === undefined
+      ? isName(last) && left?.expression_class === 'BOUND_REF' && matchesName(last.text, left.alias)
+      : span.from <= position && position < span.to,
+  );
+  return members.length === 1 ? members[0]?.span : undefined;
+}
+
+/** What is before `[NOT] IN (SELECT …)` and `= ANY (SELECT …)`. */
+function listMembers(nodes: readonly Node[], frame: Frame): { span: Span; last: Node | undefined }[] {
+  return nodes.flatMap((node, at) => {
+    if (node.kind !== 'group') return [];
+    const inner = listMembers(node.nodes, frame);
+    const word = nodes[at - 1];
+    if (!isQuery(node.nodes) || !isWord(word, 'IN', 'ANY', 'ALL', 'SOME')) return inner;
+    const span = isWord(word, 'IN') ? readBefore(nodes, at - 1, frame) : readLeft(nodes, at - 2, frame);
+    const last = nodes.find(({ to }) => to === span?.to);
+    return span === undefined ? inner : [{ span, last }, ...inner];
+  });
 }
 
 /** The VARIANT that a text is compared with. */

@@ -10,7 +10,7 @@ import {
   refuse,
   refuseCall,
 } from './call.ts';
-import { renderMean } from './division.ts';
+import { castToQuotient, renderMean } from './division.ts';
 import { asBoolean, asNumber, asText, group, mayBeJson, readKnownType } from './expressions.ts';
 import { asJson, writeJson } from './json-values.ts';
 import { renderAllColumns, renderSignedHash, rowSequence } from './numbers.ts';
@@ -101,14 +101,32 @@ function collectObject(call: FunctionCall): string {
   return `CAST('{' || coalesce(${members}, '') || '}' AS JSON)`;
 }
 
+/**
+ * A number with more digits after the point, because DuckDB gives the value between two DECIMALs their scale: the mean of
+ * 1.00 and 1.01 would be 1.00. A number of 38 digits of Redshift keeps its scale.
+ */
+function widen(value: string, digits: number, { dialect }: FunctionCall): string {
+  const type = `typeof(${value})`;
+  const scale = `TRY_CAST(regexp_extract(${type}, ',(\\d+)', 1) AS INT) + ${digits}`;
+  const decimal = `'DECIMAL(38,' || least(37, ${scale}) || ')'`;
+  const widest = dialect === 'redshift' ? ` WHEN ${type} LIKE 'DECIMAL(38%' THEN ${type}` : '';
+  const name = `CASE${widest} WHEN ${type} LIKE 'DECIMAL%' THEN ${decimal} WHEN ${type} IN (${wholeTypes}) THEN 'DECIMAL(38,${digits})' ELSE ${type} END`;
+  return `cast_to_type(${value}, from_json('null', '"' || ${name} || '"'))`;
+}
+
+const wholeTypes = "'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT'";
+
 /** A value between the rows, or of a row, at a share of the ordered rows. */
 const percentile = (name: string): FunctionEntry =>
   defineOverRows(1, 2, (call) => {
-    const share = call.orderBy === undefined ? argumentAt(call, 1) : argumentAt(call, 0);
-    if (call.orderBy === undefined)
-      return `${name}(${asNumber(argumentAt(call, 0))}, ${share})${renderClauses(call)}`;
-    const { value, descends } = readOrder(call.orderBy);
-    return `${name}(${value}, ${descends ? `1 - ${share}` : share})${renderClauses(call)}`;
+    const { value, descends } =
+      call.orderBy === undefined
+        ? { value: asNumber(argumentAt(call, 0)), descends: false }
+        : readOrder(call.orderBy);
+    const share = argumentAt(call, call.orderBy === undefined ? 1 : 0);
+    const digits = call.dialect === 'snowflake' ? 3 : 1;
+    const input = name === 'quantile_cont' ? widen(value, digits, call) : value;
+    return `${name}(${input}, ${descends ? `1 - ${share}` : share})${renderClauses(call)}`;
   });
 
 /** One expression of ORDER BY, and its direction. NULLs do not count here. */
@@ -191,7 +209,10 @@ const collectArray = defineOverRows(1, 1, collect);
 export const aggregates: FunctionTable = {
   SUM: ofNumbers('sum'),
   AVG: defineOverRows(1, 1, averageByType),
-  MEDIAN: ofNumbers('median'),
+  MEDIAN: defineOverRows(1, 1, (call) => {
+    const value = widen(asNumber(argumentAt(call, 0)), 1, call);
+    return `median(${distinctOf(call)}${value})${renderClauses(call)}`;
+  }),
   STDDEV: ofNumbers('stddev_samp'),
   STDDEV_SAMP: ofNumbers('stddev_samp'),
   STDDEV_POP: ofNumbers('stddev_pop'),
@@ -238,7 +259,8 @@ export const aggregates: FunctionTable = {
   NTILE: numbering,
   RATIO_TO_REPORT: defineOverRows(1, 1, (call) => {
     const value = asNumber(argumentAt(call, 0));
-    return `(CAST(${value} AS DOUBLE) / nullif(sum(${value})${renderClauses(call)}, 0))`;
+    const share = `CAST(${value} AS DOUBLE) / nullif(sum(${value})${renderClauses(call)}, 0)`;
+    return call.dialect === 'redshift' ? `(${share})` : castToQuotient(share, value);
   }),
   FIRST_VALUE: valueOfWindow('first_value'),
   LAST_VALUE: valueOfWindow('last_value'),

@@ -4,7 +4,8 @@ import type { FunctionCall, SourceDialect } from './call.ts';
 import { convertMoment } from './date-conversions.ts';
 import { asText, bindOnce, mayBeJson, readKnownType } from './expressions.ts';
 import { asJson } from './json-values.ts';
-import { castToDecimal, convertToBoolean } from './number-conversions.ts';
+import { readText } from './literals.ts';
+import { castToDecimal, convertToBoolean, readNumber } from './number-conversions.ts';
 import { cutText, readTextLength, writeDefaultText } from './text-conversions.ts';
 import { translateType } from './types.ts';
 
@@ -32,8 +33,8 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   if (texts.test(name)) {
     const length = readTextLength(name, args, dialect, 'cast');
     const text = writeDefaultText(value, dialect);
-    if (!safe || length === undefined) return cutText(text, length);
-    return bindOnce([text], (bound) => `CASE WHEN length(${bound}) <= ${length} THEN ${bound} END`);
+    if (length === undefined || (!safe && dialect === 'redshift')) return cutText(text, length);
+    return bindOnce([text], (bound = '') => limitText(bound, length, safe));
   }
   if (target === 'DATE' || target === 'TIMESTAMP' || target === 'TIMESTAMP WITH TIME ZONE') {
     const call: FunctionCall = { name, args: [value], source: [value], distinct: false, dialect };
@@ -43,10 +44,20 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   if (target === 'BOOLEAN') return convertToBoolean(value, safe);
   const scalar = mayBeJson(value) ? asText(value) : value;
   // DuckDB rounds a DOUBLE of 2.5 to 2.
-  if (/^(?:BIGINT|INTEGER|SMALLINT)$/.test(target)) return roundHalfUp(scalar, cast);
+  if (/^(?:BIGINT|INTEGER|SMALLINT)$/.test(target)) return roundHalfUp(scalar, cast, safe);
   const [, precision, scale] = /^DECIMAL\((\d+), (\d+)\)$/.exec(target) ?? [];
   if (precision !== undefined) return castToDecimal(scalar, Number(precision), Number(scale), safe);
-  return cast(scalar);
+  return /^(?:DOUBLE|REAL|FLOAT)$/.test(target)
+    ? bindOnce([scalar], (name = '') => readNumber(name, cast(name), safe))
+    : cast(scalar);
+}
+
+/** In Snowflake a longer text does not fit, in Redshift it is cut. */
+function limitText(text: string, length: number, safe: boolean): string {
+  const literal = readText(text);
+  if (literal !== undefined && [...literal].length <= length) return text;
+  const fault = `error('"' || left(${text}, 50) || '" has more than ${length} characters: write LEFT(…, ${length}) to cut it')`;
+  return `CASE WHEN length(${text}) <= ${length} THEN ${text}${safe ? '' : ` WHEN ${text} IS NOT NULL THEN ${fault}`} END`;
 }
 
 /** A text has two digits for each byte, as BINARY_INPUT_FORMAT is by default. */
@@ -58,11 +69,12 @@ function readBinary(value: string, safe: boolean): string {
   });
 }
 
-function roundHalfUp(value: string, cast: (sql: string) => string): string {
+function roundHalfUp(value: string, cast: (sql: string) => string, safe: boolean): string {
   const type = readKnownType(value);
+  if (type === 'VARCHAR') return bindOnce([value], (name = '') => readNumber(name, cast(name), safe));
   if (type !== undefined && !['ARITHMETIC', 'DOUBLE', 'FLOAT'].includes(type)) return cast(value);
   return bindOnce([value], (name = '') => {
     const rounded = cast(`round(CAST(${name} AS DOUBLE))`);
-    return `CASE WHEN typeof(${name}) = 'DOUBLE' THEN ${rounded} ELSE ${cast(name)} END`;
+    return `CASE WHEN typeof(${name}) = 'DOUBLE' THEN ${rounded} ELSE ${readNumber(name, cast(name), safe)} END`;
   });
 }

@@ -54,12 +54,16 @@ export function renderQuotient(left: string, right: string, divisor: string): st
 const quotientType = (dividend: string) =>
   `coalesce(round(${dividend} * 0.000000, 12), NULL::DECIMAL(20, 0))`;
 
+/** A quotient of numbers with the scale that Snowflake gives it. */
+export const castToQuotient = (quotient: string, dividend: string) =>
+  `cast_to_type(${quotient}, ${quotientType(dividend)})`;
+
 /** A mean, with the type of the quotient of a sum and a count. */
 export function renderMean(
   { mean, sum, count, least }: Readonly<Record<'mean' | 'sum' | 'count' | 'least', string>>,
   dialect: SourceDialect,
 ): string {
-  if (dialect === 'snowflake') return `cast_to_type(${mean}, ${quotientType(least)})`;
+  if (dialect === 'snowflake') return castToQuotient(mean, least);
   return renderRedshiftQuotient({ left: sum, right: count, mean, refuseZero });
 }
 

@@ -102,6 +102,7 @@ describe('nested calls', () => {
       'APPROX_COUNT_DISTINCT',
       'AVG',
       'HLL',
+      'MEDIAN',
       'RATIO_TO_REPORT',
       'VARIANCE',
       'VARIANCE_POP',

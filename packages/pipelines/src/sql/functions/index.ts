@@ -30,7 +30,7 @@ export type { FunctionCall, SourceDialect, TranslatedCall } from './call.ts';
 export { translateCast } from './casts.ts';
 export { addInterval } from './date-arithmetic.ts';
 export { refuseZero, renderDivision } from './division.ts';
-export { alignNumbers } from './expressions.ts';
+export { alignNumbers, readCallName } from './expressions.ts';
 export { readTextLength, writeJoined } from './text-conversions.ts';
 
 const tables: readonly FunctionTable[] = [

@@ -62,6 +62,25 @@ function sortArray(call: FunctionCall): string {
   });
 }
 
+/** The index from 0 of a position that may count from the end. */
+const indexOf = (list: string, at: string) => `CASE WHEN ${at} < 0 THEN len(${list}) + ${at} ELSE ${at} END`;
+
+/** An index behind the end is reached by NULLs. */
+function insertElement(call: FunctionCall): string {
+  const inserted = asJson(argumentAt(call, 2));
+  return bindOnce([elements(call, 0), argumentAt(call, 1)], (list = '', at = '') => {
+    const index = `CAST(greatest(${indexOf(list, at)}, 0) AS BIGINT)`;
+    const padded = `list_resize(${list}, greatest(len(${list}), ${index}), CAST('null' AS JSON))`;
+    return `to_json(${padded}[1:${index}] || [${inserted}] || ${padded}[${index} + 1:])`;
+  });
+}
+
+const removeElement = (call: FunctionCall) =>
+  bindOnce(
+    [elements(call, 0), argumentAt(call, 1)],
+    (list = '', at = '') => `to_json(list_filter(${list}, lambda _e, _i: _i <> ${indexOf(list, at)} + 1))`,
+  );
+
 /** The largest or smallest element; NULLs do not count. */
 function takeExtreme(call: FunctionCall, end: string): string {
   const present = `to_json(list_filter(${elements(call, 0)}, lambda _e: NOT ${isJsonNull('_e')}))`;
@@ -134,6 +153,8 @@ export const jsonArrays: FunctionTable = {
     2,
     (call) => `to_json([${asJson(argumentAt(call, 1))}] || ${elements(call, 0)})`,
   ),
+  ARRAY_INSERT: ofArrays(3, 3, insertElement),
+  ARRAY_REMOVE_AT: ofArrays(2, 2, removeElement),
   ARRAY_CAT: concatenate,
   ARRAY_CONCAT: concatenate,
   ARRAY_COMPACT: ofArrays(

@@ -1,7 +1,7 @@
 /** OBJECT_*: objects of JSON. */
 import { argumentAt, define, type FunctionCall, type FunctionTable, many, refuseCall } from './call.ts';
-import { asText, bindOnce } from './expressions.ts';
-import { asJson, renderKeyPath, writeJson } from './json-values.ts';
+import { asText, bindOnce, mayBeJson } from './expressions.ts';
+import { asJson, isListLiteral, renderKeyPath, writeJson } from './json-values.ts';
 import { readText } from './literals.ts';
 
 /** Pairs of key and value; Snowflake shows the keys in order. */
@@ -73,10 +73,11 @@ function filterMembers(
 ): string {
   const member = `${writeJson('_k')} || ':' || ${writeJson(`json_extract(${object}, ${renderKeyPath('_k')})`)}`;
   const retained = `list_transform(list_filter(json_keys(${object}), lambda _k: ${condition('_k')}), lambda _k: ${member})`;
+  // A member begins with its key, and Snowflake keeps keys sorted.
   const all =
     added.length === 0
       ? retained
-      : `list_concat(${retained}, list_filter([${added.join(', ')}], lambda _m: _m IS NOT NULL))`;
+      : `list_sort(list_concat(${retained}, list_filter([${added.join(', ')}], lambda _m: _m IS NOT NULL)))`;
   return `CASE WHEN ${object} IS NOT NULL THEN CAST('{' || array_to_string(${all}, ',') || '}' AS JSON) END`;
 }
 
@@ -92,10 +93,17 @@ function insertMember({ args: [object = '', key = '', value = '', update] }: Fun
   });
 }
 
+/** Keys one by one, or all in an array. */
+function renderKeys(keys: readonly string[]): string {
+  const [only = ''] = keys;
+  const isArray = keys.length === 1 && (isListLiteral(only) || mayBeJson(only));
+  return isArray ? `json_extract_string(${asJson(only)}, '$[*]')` : `[${keys.join(', ')}]`;
+}
+
 const selectMembers = (keeps: boolean) =>
   define(2, many, ({ args: [object = '', ...keys] }) =>
     bindOnce([asJson(object)], (bound = '') =>
-      filterMembers(bound, (key) => `${keeps ? '' : 'NOT '}list_contains([${keys.join(', ')}], ${key})`),
+      filterMembers(bound, (key) => `${keeps ? '' : 'NOT '}list_contains(${renderKeys(keys)}, ${key})`),
     ),
   );
 

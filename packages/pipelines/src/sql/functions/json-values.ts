@@ -12,6 +12,7 @@ import {
   refuseCall,
 } from './call.ts';
 import { asBigint, asText, bindOnce, findClosing, readKnownType } from './expressions.ts';
+import { isStrictJson, readJson } from './json-texts.ts';
 import { quoteText, readInteger, readText, requireInteger } from './literals.ts';
 
 /** A value as the text of its JSON, with the quotes of a text: a cast of a column would lose them. */
@@ -83,7 +84,7 @@ function getPath(call: FunctionCall): string {
 /** Snowflake takes one path; Redshift takes keys, and gives '' for what is not there. */
 function extractPathText(call: FunctionCall): string {
   const [value = '', ...keys] = call.args;
-  const json = parse(value);
+  const json = readJson(value, call.dialect, false);
   // Snowflake's takes one path; several keys are Redshift's.
   if (call.dialect === 'snowflake' && keys.length === 1) {
     const text = readText(keys[0]);
@@ -96,23 +97,16 @@ function extractPathText(call: FunctionCall): string {
     (key) => readText(key) ?? refuseCall(call.name, `the key must be a text in quotes, not ${key}`),
   );
   const path = quoteText(`$${texts.map((key) => `."${key.replaceAll('"', '\\"')}"`).join('')}`);
-  const document = safe ? parseSafely(value) : json;
-  const found = `coalesce(json_extract_string(${document}, ${path}), '')`;
-  return `CASE WHEN ${document} IS NOT NULL THEN ${found} END`;
-}
-
-/** JSON without blanks between its parts. An empty text is NULL. */
-function parse(text: string): string {
-  if (readKnownType(text) === 'JSON') return text;
-  return `json_extract(nullif(trim(${asText(text)}, e' \\t\\r\\n'), ''), '$')`;
-}
-
-function parseSafely(text: string): string {
-  return `json_extract(TRY_CAST(nullif(trim(${asText(text)}, e' \\t\\r\\n'), '') AS JSON), '$')`;
+  const document = safe ? readJson(value, call.dialect, true) : json;
+  return bindOnce(
+    [document],
+    (bound) => `CASE WHEN ${bound} IS NOT NULL THEN coalesce(json_extract_string(${bound}, ${path}), '') END`,
+  );
 }
 
 /** With TRUE of Redshift's null_if_invalid, what is not JSON is NULL. */
-const parseUnless = (safe: string, text: string) => (/^true$/i.test(safe) ? parseSafely(text) : parse(text));
+const parseUnless = (safe: string, text: string, { dialect }: FunctionCall) =>
+  readJson(text, dialect, /^true$/i.test(safe));
 
 const kindOf = (value: string) => `json_type(${asJson(value)})`;
 const isKind = (...kinds: readonly string[]): FunctionEntry =>
@@ -157,28 +151,31 @@ function nameKind(call: FunctionCall): string {
 const isValid = (kind: string) =>
   define(1, 1, (call) =>
     bindOnce([asText(argumentAt(call, 0))], (text = '') => {
-      return `(json_valid(${text}) AND json_type(${parseSafely(text)}) = '${kind}')`;
+      return `(${isStrictJson(text)} AND json_type(TRY_CAST(${text} AS JSON)) = '${kind}')`;
     }),
   );
 
-const parseJson = define(1, 2, (call) => parse(argumentAt(call, 0)));
-const parseJsonSafely = define(1, 2, (call) => parseSafely(argumentAt(call, 0)));
+const parseJson = (safe: boolean) =>
+  define(1, 2, (call) => readJson(argumentAt(call, 0), call.dialect, safe));
 const toVariant = define(1, 1, (call) => asJson(argumentAt(call, 0)));
 
 export const jsonValues: FunctionTable = {
-  PARSE_JSON: parseJson,
-  TRY_PARSE_JSON: parseJsonSafely,
-  JSON_PARSE: parseJson,
+  PARSE_JSON: parseJson(false),
+  TRY_PARSE_JSON: parseJson(true),
+  JSON_PARSE: parseJson(false),
   JSON_SERIALIZE: define(1, 1, (call) => `CAST(${asJson(argumentAt(call, 0))} AS VARCHAR)`),
   CHECK_JSON: define(1, 1, (call) =>
     bindOnce(
       [asText(argumentAt(call, 0))],
-      (text) => `CASE WHEN NOT json_valid(${text}) AND trim(${text}) <> '' THEN 'this is not JSON' END`,
+      (text = '') =>
+        `CASE WHEN ${readJson(text, 'snowflake', true)} IS NULL AND trim(${text}) <> '' THEN 'this is not JSON' END`,
     ),
   ),
   IS_VALID_JSON: isValid('OBJECT'),
   IS_VALID_JSON_ARRAY: isValid('ARRAY'),
-  CAN_JSON_PARSE: define(1, 1, (call) => `json_valid(${asText(argumentAt(call, 0))})`),
+  CAN_JSON_PARSE: define(1, 1, (call) =>
+    bindOnce([asText(argumentAt(call, 0))], (text = '') => isStrictJson(text)),
+  ),
   TO_VARIANT: toVariant,
   TO_OBJECT: toVariant,
   GET: define(2, 2, getElement),
@@ -192,17 +189,26 @@ export const jsonValues: FunctionTable = {
     }),
   ),
   JSON_EXTRACT_PATH_TEXT: define(2, many, extractPathText),
-  JSON_EXTRACT_ARRAY_ELEMENT_TEXT: define(2, 3, ({ args: [value = '', index = '', safe = ''] }) =>
-    bindOnce([parseUnless(safe, value), asBigint(index)], (json, at) => {
+  JSON_EXTRACT_ARRAY_ELEMENT_TEXT: define(2, 3, (call) => {
+    const [value = '', index = '', safe = ''] = call.args;
+    return bindOnce([parseUnless(safe, value, call), asBigint(index)], (json, at) => {
       const found = `json_extract_string(${json}, '$[' || greatest(${at}, 0) || ']')`;
       return `CASE WHEN ${json} IS NULL OR ${at} IS NULL THEN NULL WHEN ${at} < 0 THEN '' ELSE coalesce(${found}, '') END`;
-    }),
-  ),
-  JSON_ARRAY_LENGTH: define(1, 2, ({ args: [value = '', safe = ''], dialect }) => {
-    if (dialect === 'snowflake') return undefined;
-    return `CAST(json_array_length(${parseUnless(safe, value)}) AS BIGINT)`;
+    });
+  }),
+  JSON_ARRAY_LENGTH: define(1, 2, (call) => {
+    const [value = '', safe = ''] = call.args;
+    if (call.dialect === 'snowflake') return undefined;
+    return `CAST(json_array_length(${parseUnless(safe, value, call)}) AS BIGINT)`;
   }),
   TYPEOF: define(1, 1, nameKind),
+  JSON_TYPEOF: define(1, 1, (call) => {
+    const numbers = numberKinds.map((each) => `WHEN '${each}' THEN 'number'`).join(' ');
+    return bindOnce(
+      [kindOf(argumentAt(call, 0))],
+      (kind) => `CASE ${kind} WHEN 'VARCHAR' THEN 'string' ${numbers} ELSE lower(${kind}) END`,
+    );
+  }),
   STRIP_NULL_VALUE: define(1, 1, (call) =>
     bindOnce(
       [asJson(argumentAt(call, 0))],

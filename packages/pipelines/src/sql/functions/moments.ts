@@ -118,7 +118,16 @@ export function readFormattedMoment(text: string, format: string, { call, zoned,
       form = readable.slice(0, -2).trimEnd();
     }
   }
-  return `CAST(${safe ? 'try_strptime' : 'strptime'}(${value}, ${quoteText(form)}) AS ${type})`;
+  const read = `${safe ? 'try_strptime' : 'strptime'}(${value}, ${quoteText(form)})`;
+  return `CAST(${readable.includes('%y') ? moveCentury(read) : read} AS ${type})`;
+}
+
+/** Years of two digits begin with 1970 in both warehouses, and with 1969 in DuckDB. */
+function moveCentury(moment: string): string {
+  return bindOnce(
+    [moment],
+    (name) => `CASE WHEN year(${name}) = 1969 THEN ${name} + INTERVAL 100 YEAR ELSE ${name} END`,
+  );
 }
 
 /** Redshift ignores what follows the part of the text that the format describes. */

@@ -47,15 +47,31 @@ function toNumber(call: FunctionCall, safe: boolean): string {
   return castToDecimal(clean, precision, scale, safe);
 }
 
+/** Digits apart by `_`, and numbers in other bases, are numbers in DuckDB only. */
+const foreignNumber = '_|^\\s*[-+]?0[a-zA-Z]';
+
+/** A cast to a number, which reads no text that only DuckDB takes as one. */
+export function readNumber(value: string, cast: string, safe: boolean): string {
+  const type = readKnownType(value);
+  const literal = readText(value);
+  const isNumberText = literal !== undefined && !/_|^\s*[-+]?0[a-z]/i.test(literal);
+  if (isNumberText || (type !== undefined && type !== 'VARCHAR')) return cast;
+  const text = type === 'VARCHAR' ? value : `CAST(${value} AS VARCHAR)`;
+  const isForeign = `regexp_matches(${text}, '${foreignNumber}')`;
+  const refused = safe ? 'NULL' : `error('"' || ${text} || '" is not a number')`;
+  return `CASE WHEN ${type === 'VARCHAR' ? '' : `typeof(${value}) = 'VARCHAR' AND `}${isForeign} THEN ${refused} ELSE ${cast} END`;
+}
+
 /** DuckDB takes 40 µs to read a text as a decimal of more than 18 digits, so it tries fewer digits first. */
 export function castToDecimal(value: string, precision: number, scale: number, safe: boolean): string {
   const type = `DECIMAL(${precision}, ${scale})`;
   const isText = readKnownType(value) === undefined || readKnownType(value) === 'VARCHAR';
-  if (precision <= 18 || scale > 18 || !isText || readText(value) !== undefined)
-    return `${casting(safe)}(${value} AS ${type})`;
-  return bindOnce([value], (name) => {
+  const cast = (name: string) => `${casting(safe)}(${name} AS ${type})`;
+  if (!isText) return cast(value);
+  const isShort = precision <= 18 || scale > 18 || readText(value) !== undefined;
+  return bindOnce([value], (name = '') => {
     const short = `CAST(TRY_CAST(${name} AS DECIMAL(18, ${scale})) AS ${type})`;
-    return `coalesce(${short}, ${casting(safe)}(${name} AS ${type}))`;
+    return readNumber(name, isShort ? cast(name) : `coalesce(${short}, ${cast(name)})`, safe);
   });
 }
 
@@ -70,7 +86,7 @@ function toDouble(call: FunctionCall, safe: boolean): string {
   const format = call.args.length > 1 ? readText(call.args[1]) : undefined;
   const value = scalar(argumentAt(call, 0));
   const text = format === undefined || /^TM/i.test(format) ? value : cleanNumberText(asText(value), format);
-  return `${casting(safe)}(${text} AS DOUBLE)`;
+  return bindOnce([text], (name = '') => readNumber(name, `${casting(safe)}(${name} AS DOUBLE)`, safe));
 }
 
 /** Text by its words, numbers by whether they are 0. */

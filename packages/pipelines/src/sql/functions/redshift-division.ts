@@ -5,7 +5,7 @@
  * DuckDB replaces `typeof` by a text when it binds, and folds what is computed of it, also the name of the type that
  * `from_json` gives. So the scale follows from the types of columns, and costs nothing when the query runs.
  */
-import { isSimple, pickName } from './expressions.ts';
+import { findClosing, isSimple, pickName } from './expressions.ts';
 
 /** `left / right`, or a mean as the quotient of a sum and a count. */
 export interface Division {
@@ -23,10 +23,35 @@ const pattern = String.raw`^DECIMAL\((\d+),(\d+)\)/DECIMAL\((\d+),(\d+)\)$`;
 /** How whole numbers take part in calculations with decimals. */
 const wholeDigits = { TINYINT: 5, SMALLINT: 5, INTEGER: 10, BIGINT: 19, HUGEINT: 19 };
 
+/** A product of decimals has a digit more in Redshift than in DuckDB for each of its signs. */
+function nameOperandType(operand: string): string {
+  const type = `typeof(${operand})`;
+  const more = countProducts(operand);
+  if (more === 0) return type;
+  const digits = `TRY_CAST(regexp_extract(${type}, '(\\d+),', 1) AS INT)`;
+  return `CASE WHEN ${type} LIKE 'DECIMAL%' THEN 'DECIMAL(' || least(38, ${digits} + ${more}) || regexp_extract(${type}, ',.*') ELSE ${type} END`;
+}
+
+/** The `*` of `a * b`, also in parentheses; 0 if it has other operators. */
+function countProducts(operand: string): number {
+  const sql = operand.trim();
+  if (sql.startsWith('(') && findClosing(sql, 0) === sql.length - 1) return countProducts(sql.slice(1, -1));
+  let products = 0;
+  for (let index = 0; index < sql.length; index += 1) {
+    const character = sql[index] as string;
+    if (character === '(') index = findClosing(sql, index);
+    else if (character === '"') index = sql.indexOf('"', index + 1);
+    if (index < 0) return 0;
+    if (character === '*') products += 1;
+    else if (/[-+/%|<>='[]/.test(character)) return 0;
+  }
+  return products;
+}
+
 /** A value of the type of the result. */
 function renderType({ left, right, mean, type }: Division): string {
   if (type !== undefined) return `CAST(NULL AS ${type})`;
-  let types = `typeof(${left}) || '/' || typeof(${right})`;
+  let types = `${nameOperandType(left)} || '/' || ${nameOperandType(right)}`;
   for (const [type, digits] of Object.entries(wholeDigits))
     types = `replace(${types}, '${type}', 'DECIMAL(${digits},0)')`;
   const parts = `TRY_CAST(regexp_extract(${types}, '${pattern}', ['p', 's', 'q', 't']) AS STRUCT(p INT, s INT, q INT, t INT))`;

@@ -125,8 +125,9 @@ function findPosition({ name, args: [part = '', text = '', start] }: FunctionCal
   const [needle, value] = [asText(part), asText(text)];
   if (start === undefined || readInteger(start) === 1) return `strpos(${value}, ${needle})`;
   return bindOnce([needle, value, start], (bound, inside, at) => {
-    const found = `strpos(substr(${inside}, ${at}), ${bound})`;
-    return `CASE WHEN ${found} > 0 THEN ${found} + ${at} - 1 ELSE 0 END`;
+    const from = `greatest(${at}, 1)`;
+    const found = `strpos(substr(${inside}, ${from}), ${bound})`;
+    return `CASE WHEN ${found} > 0 THEN ${found} + ${from} - 1 ELSE 0 END`;
   });
 }
 
@@ -183,6 +184,16 @@ const likeEach = (operator: string, joint: string): FunctionEntry =>
     );
   });
 
+const ofCharacters = ofTexts('length', 1, 1);
+/** Of BINARY, its bytes. */
+const length: FunctionEntry = {
+  ...ofCharacters,
+  translate: (call) =>
+    readKnownType(argumentAt(call, 0)) === 'BLOB'
+      ? `octet_length(${argumentAt(call, 0)})`
+      : ofCharacters.translate(call),
+};
+
 export const strings: FunctionTable = {
   UPPER: ofTexts('upper', 1, 1),
   LOWER: ofTexts('lower', 1, 1),
@@ -190,8 +201,8 @@ export const strings: FunctionTable = {
   LTRIM: ofTexts('ltrim', 1, 2),
   RTRIM: ofTexts('rtrim', 1, 2),
   BTRIM: define(1, 2, ({ args: [text = '', ...rest] }) => `trim(${[asText(text), ...rest].join(', ')})`),
-  LENGTH: ofTexts('length', 1, 1),
-  LEN: ofTexts('length', 1, 1),
+  LENGTH: length,
+  LEN: length,
   CHAR_LENGTH: ofTexts('length', 1, 1),
   CHARACTER_LENGTH: ofTexts('length', 1, 1),
   TEXTLEN: define(1, 1, (call) => `length(${asText(argumentAt(call, 0))})`),

@@ -21,7 +21,8 @@ import {
 import { readText, requireText } from './literals.ts';
 import { isHexFormat, writeHex, writeNumber } from './number-formats.ts';
 
-const writeDouble = (name: string) => `regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', '')`;
+const writeDouble = (name: string) =>
+  `replace(regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', ''), 'nan', 'NaN')`;
 
 /** The expression as a text, as the warehouse writes each type by default. */
 export function writeDefaultText(sql: string, dialect: SourceDialect = 'snowflake'): string {
@@ -49,6 +50,7 @@ export function writeDefaultText(sql: string, dialect: SourceDialect = 'snowflak
       `WHEN 'TIMESTAMP' THEN ${moment(name)}`,
       `WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${zoned(name)}`,
       `WHEN 'DOUBLE' THEN ${writeDouble(name)}`,
+      `WHEN 'TIME' THEN left(CAST(${name} AS VARCHAR), 8)`,
       // hex() takes no date, and the branch must fit each type.
       `WHEN 'BLOB' THEN hex(CAST(CAST(${name} AS VARCHAR) AS BLOB))`,
       `ELSE CAST(${name} AS VARCHAR) END`,
@@ -58,7 +60,7 @@ export function writeDefaultText(sql: string, dialect: SourceDialect = 'snowflak
 
 /** An operand of `||`: DuckDB would write a known TIMESTAMP or DOUBLE otherwise. */
 export function writeJoined(sql: string, dialect: SourceDialect): string {
-  return /^(?:TIMESTAMP|DOUBLE)/.test(readKnownType(sql) ?? '') ? `(${writeDefaultText(sql, dialect)})` : sql;
+  return /^(?:TIME|DOUBLE)/.test(readKnownType(sql) ?? '') ? `(${writeDefaultText(sql, dialect)})` : sql;
 }
 
 function writeText(call: FunctionCall): string {

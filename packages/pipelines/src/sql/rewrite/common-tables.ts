@@ -20,3 +20,20 @@ function nameBefore(nodes: readonly Node[], at: number): string {
   const node = nodes[index];
   return isName(node) ? node.value.toLowerCase() : '';
 }
+
+/** Whether a query of WITH reads itself behind a UNION: Snowflake does without RECURSIVE. */
+export function hasRecursion(nodes: readonly Node[]): boolean {
+  return nodes.some((node, at) => {
+    if (!isGroup(node) || !isQueryName(nodes, at)) return false;
+    const union = node.nodes.findIndex((each) => isWord(each, 'UNION'));
+    return union >= 0 && readsTable(node.nodes.slice(union), nameBefore(nodes, at));
+  });
+}
+
+function readsTable(nodes: readonly Node[], name: string): boolean {
+  return nodes.some((node, at) =>
+    isGroup(node)
+      ? readsTable(node.nodes, name)
+      : isName(node) && node.value.toLowerCase() === name && isWord(nodes[at - 1], 'FROM', 'JOIN'),
+  );
+}

@@ -65,6 +65,12 @@ function parsePrimary(nodes: readonly Node[], at: number, frame: Frame): Operand
   }
   if (!isName(node) || isReserved(nodes, at)) return undefined;
   const end = findChainEnd(nodes, at);
+  if (isSymbol(nodes[end], '.') && nodes[end + 1]?.kind === 'variable')
+    refuse(
+      frame,
+      node,
+      `${copyNodes(frame, nodes.slice(at, end + 2))} is not supported here: write the name of the column`,
+    );
   if (isGroup(nodes[end])) return parseCall(nodes, at, end, frame);
   return { ...renderColumn(nodes.slice(at, end), frame), next: end };
 }

@@ -19,7 +19,7 @@ export function stepLike(walk: Walk, word: string): boolean {
     if (isGroup(nodes[at + 1]) && start <= walk.termStart) return false;
     const pattern = parseOperand(nodes, at + 1, frame);
     if (pattern === undefined) return false;
-    replaceTerm(walk, isNegated, (left) => `regexp_full_match(${left}, ${pattern.sql}, 's')`, pattern.next);
+    replaceTerm(walk, isNegated, (left) => `regexp_full_match(${left}, ${pattern.sql})`, pattern.next);
     return true;
   }
   const [quantifier, group] = [nodes[at + 1], nodes[at + 2]];

@@ -17,6 +17,8 @@ export class Walk extends Cursor {
   /** `SELECT TOP n` becomes LIMIT at the end. */
   limit: string | undefined;
   isJoin = false;
+  /** The piece where the last table begins. */
+  tableStart = 0;
   /** Where the item of a SELECT begins: the index of its node, and of its piece. */
   item: { readonly at: number; readonly piece: number } | undefined;
 

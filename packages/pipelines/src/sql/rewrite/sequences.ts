@@ -6,15 +6,24 @@
 import { addInterval, refuseZero, renderDivision } from '../functions/index.ts';
 import { vendorOf } from '../tokens/names.ts';
 import { readText } from '../tokens/tokens.ts';
-import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node } from '../tokens/tree.ts';
+import {
+  findChainEnd,
+  isGroup,
+  isName,
+  isQuery,
+  isSymbol,
+  isWord,
+  type Node,
+  splitByComma,
+} from '../tokens/tree.ts';
 import { clauseWords, isReserved } from '../tokens/words.ts';
-import { listCommonTables } from './common-tables.ts';
+import { hasRecursion, listCommonTables } from './common-tables.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
 import { parseOperand } from './operands.ts';
 import { stepLike, stepMatch } from './pattern-operators.ts';
-import { renderPivot } from './pivots.ts';
+import { renderPivot, renderPivotQuery } from './pivots.ts';
 import { type Clause, Walk } from './sequence-walk.ts';
-import { lacksCondition, renderTable } from './tables.ts';
+import { columnsOfValues, lacksCondition, renderTable } from './tables.ts';
 import { comparisons, renderInContext } from './variant-context.ts';
 
 export const render: Render = {
@@ -129,6 +138,7 @@ function stepDivisor(walk: Walk): void {
 function stepTable(walk: Walk): void {
   const { nodes, at, frame } = walk;
   walk.expectsTable = false;
+  walk.tableStart = walk.pieces.length;
   // DuckDB's `FROM alias: table`.
   if (isName(nodes[at]) && isSymbol(nodes[at + 1], ':')) {
     walk.keep(2);
@@ -140,9 +150,21 @@ function stepTable(walk: Walk): void {
     walk.keep();
     return;
   }
-  const condition = table.isFlatten && walk.isJoin && lacksCondition(nodes, table.next) ? ' ON TRUE' : '';
+  const isConditional = table.isFlatten
+    ? !lacksCondition(nodes, table.next)
+    : !isInnerJoin(nodes, at, frame) || !endsTables(nodes[table.next]);
+  const condition = walk.isJoin && !isConditional ? ' ON TRUE' : '';
   walk.add(`${table.sql}${condition}`, table.next);
 }
+
+const isInnerJoin = (nodes: readonly Node[], at: number, frame: Frame) =>
+  vendorOf(frame.script.names) === 'snowflake' && !isWord(nodes[at - 2], 'LEFT', 'RIGHT', 'FULL', 'OUTER');
+
+/** What follows a join without a condition, which Snowflake reads as one of all rows. */
+const endsTables = (node: Node | undefined) =>
+  node === undefined ||
+  isSymbol(node, ',') ||
+  isWord(node, 'WHERE', 'GROUP', 'HAVING', 'QUALIFY', 'ORDER', 'LIMIT');
 
 /** Words that begin another operand of LIKE and the like. */
 const termWords = new Set([
@@ -191,10 +213,33 @@ function stepWord(walk: Walk, word: string): boolean {
     return true;
   }
   if (stepLike(walk, word)) return true;
+  if (word === 'IN' && stepRows(walk)) return true;
   if (!isReserved(nodes, at)) return false;
   walk.keep();
   const negatesLike = word === 'NOT' && isWord(nodes[at + 1], 'LIKE', 'ILIKE', 'RLIKE', 'REGEXP', 'SIMILAR');
   if (termWords.has(word) && !negatesLike) walk.termStart = walk.pieces.length;
+  return true;
+}
+
+/** `(a, b) IN ((1, 2), …)`, which DuckDB compares as one value each, so that NULL equals NULL. */
+function stepRows(walk: Walk): boolean {
+  const { nodes, at, frame } = walk;
+  const isNegated = isWord(nodes[at - 1], 'NOT');
+  const [left, list] = [nodes[isNegated ? at - 2 : at - 1], nodes[at + 1]];
+  if (!isGroup(left) || !isGroup(list) || isQuery(left.nodes) || isQuery(list.nodes)) return false;
+  const render = (part: readonly Node[]) => `(${frame.render.expression(part, frame)})`;
+  const columns = splitByComma(left.nodes).map(render);
+  const rows = splitByComma(list.nodes).map(([row, ...others]) =>
+    others.length === 0 && isGroup(row) ? splitByComma(row.nodes).map(render) : [],
+  );
+  if (columns.length < 2 || rows.some(({ length }) => length !== columns.length)) return false;
+  const pieces = walk.pieces.splice(isNegated ? -2 : -1);
+  const blank = /^\s*/.exec(pieces[0] ?? '')?.[0] ?? '';
+  const tests = rows.map(
+    (row) => `(${row.map((value, index) => `${columns[index]} = ${value}`).join(' AND ')})`,
+  );
+  walk.add('', at + 2);
+  walk.pieces.push(`${blank}${isNegated ? 'NOT ' : ''}(${tests.join(' OR ')})`);
   return true;
 }
 
@@ -217,11 +262,19 @@ function stepClause(walk: Walk, word: string): boolean {
     return true;
   }
   if ((word === 'PIVOT' || word === 'UNPIVOT') && walk.clause === 'from') {
+    const query = renderPivotQuery(nodes, at, frame);
+    if (query !== undefined) {
+      const table = walk.pieces.splice(walk.tableStart).join('');
+      walk.add('', query.next);
+      walk.pieces.push(query.of(table));
+      return true;
+    }
     const pivot = renderPivot(nodes, at, frame);
     if (pivot === undefined) return false;
     walk.add(pivot.sql, pivot.next);
     return true;
   }
+  if (word === 'FETCH' && stepFetch(walk)) return true;
   if (word === 'MINUS' && isSetOperator(nodes, at)) {
     walk.endItem();
     walk.add('EXCEPT', at + 1);
@@ -256,6 +309,21 @@ function stepClause(walk: Walk, word: string): boolean {
   return true;
 }
 
+/** `FETCH FIRST n ROWS ONLY` */
+function stepFetch(walk: Walk): boolean {
+  const { nodes, at, frame } = walk;
+  let next = isWord(nodes[at + 1], 'FIRST', 'NEXT') ? at + 2 : at + 1;
+  const count = nodes[next];
+  if (count?.kind !== 'number') return false;
+  next += 1;
+  if (isWord(nodes[next], 'ROW', 'ROWS')) next += 1;
+  if (isWord(nodes[next], 'ONLY')) next += 1;
+  walk.endItem();
+  walk.add(`LIMIT ${copyNodes(frame, [count])}`, next);
+  walk.clause = 'other';
+  return true;
+}
+
 function isSetOperator(nodes: readonly Node[], at: number): boolean {
   const next = nodes[at + 1];
   return (
@@ -270,18 +338,23 @@ function stepWith(walk: Walk): boolean {
   for (const name of listCommonTables(nodes)) frame.commonTables.add(name);
   walk.keep();
   if (isWord(nodes[walk.at], 'RECURSIVE') && isName(nodes[walk.at + 1])) walk.keep();
+  else if (vendorOf(frame.script.names) === 'snowflake' && hasRecursion(nodes))
+    walk.pieces.push(' RECURSIVE');
   for (;;) {
     const start = walk.at;
     if (!isName(nodes[start])) return true;
     let end = start + 1;
-    if (isGroup(nodes[end])) end += 1;
+    const hasColumns = isGroup(nodes[end]);
+    if (hasColumns) end += 1;
     if (!isWord(nodes[end], 'AS')) return true;
     end += 1;
     if (isWord(nodes[end], 'NOT')) end += 1;
     if (isWord(nodes[end], 'MATERIALIZED')) end += 1;
     const group = nodes[end];
     if (!isGroup(group)) return true;
-    walk.keep(end - start);
+    walk.keep();
+    if (!hasColumns) walk.pieces.push(columnsOfValues(group, frame));
+    walk.keep(end - start - 1);
     walk.add(renderQueryGroup(walk, end), end + 1);
     if (!isSymbol(nodes[walk.at], ',')) return true;
     walk.keep();

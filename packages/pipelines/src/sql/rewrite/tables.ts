@@ -1,5 +1,6 @@
 /** One table after FROM, JOIN or USING: its place, Snowflake's table functions, samples and its alias. */
 
+import { vendorOf } from '../tokens/names.ts';
 import { quoteNames, readText } from '../tokens/tokens.ts';
 import {
   findChainEnd,
@@ -96,6 +97,9 @@ function renderTableName(chain: readonly Node[], frame: Frame): string {
   const [only] = names;
   if (names.length === 1 && only !== undefined && frame.commonTables.has(only.toLowerCase())) return written;
   const table = placeTable(names, written, frame, chain[0]);
+  // One row, in Snowflake.
+  if (names.length === 1 && /^dual$/i.test(only ?? '') && vendorOf(frame.script.names) === 'snowflake')
+    return '(SELECT 1)';
   frame.reads.push(table.reference);
   const described = isInformationSchema(names) ? renderInformationSchema(table.reference) : undefined;
   return described ?? table.sql;
@@ -157,10 +161,10 @@ const countColumns = (row: Group) => row.nodes.filter((node) => isSymbol(node, '
 const nameColumns = (count: number) =>
   `(${Array.from({ length: count }, (_, index) => `column${index + 1}`).join(', ')})`;
 
-/** Snowflake names the columns of `(VALUES …)` column1, column2, …. */
-function columnsOfValues(group: Group, frame: Frame): string {
+/** Snowflake names the columns of `(VALUES …)` column1, column2, …; DuckDB's own SQL reads col0, col1, …. */
+export function columnsOfValues(group: Group, frame: Frame): string {
   const [values, row] = group.nodes;
-  if (!isWord(values, 'VALUES') || !isGroup(row) || !/\bcolumn1\b/i.test(frame.source)) return '';
+  if (!isWord(values, 'VALUES') || !isGroup(row) || /\bcol\d/i.test(frame.source)) return '';
   return nameColumns(countColumns(row));
 }
 
