@@ -119,7 +119,7 @@ interface Unwrapped {
 /** IPv4 in IPv6: RFC 4291 section 2.5.5, RFC 6052, RFC 3056, RFC 4380, RFC 5214. */
 function unwrap(written: string): Unwrapped {
   if (!isIPv6(written)) return { address: written, carried: [] };
-  const groups = readGroups(written.replace(/%.*$/, ''));
+  const groups = readGroups(written.split('%', 1)[0] ?? '');
   const [a, b, c, d, e, f, g, h] = groups;
   const last = writeIpv4(g, h);
   const isZeroTo = (end: number) => groups.slice(0, end).every((group) => group === 0);
