@@ -24,10 +24,10 @@ export class JsonLines {
   readonly #file: number;
   readonly #bounds: OutputBounds;
   #text = '';
-  #lineStart = 0;
+  #line = '';
   #bytes = 0;
   rows = 0;
-  /** Bytes of the longest line, or a few more. */
+  /** Bytes of the longest line. */
   lineBytes = 0;
 
   constructor(path: string, bounds: OutputBounds) {
@@ -36,28 +36,24 @@ export class JsonLines {
   }
 
   add(part: string): void {
-    this.#text += part;
-    if (this.#text.length - this.#lineStart > lineLimit)
+    this.#line += part;
+    if (this.#line.length > lineLimit)
       throw new FileFault(
         `its row ${this.rows + 1} has more than ${lineLimit / 1_048_576} MiB as JSON, which is the limit of a row`,
       );
   }
 
   end(): void {
-    const length = this.#text.length - this.#lineStart;
-    // No character has more than three bytes for each of its units.
-    if (length * 3 > this.lineBytes)
-      this.lineBytes = Math.max(this.lineBytes, Buffer.byteLength(this.#text.slice(this.#lineStart)));
-    this.#text += '\n';
+    this.lineBytes = Math.max(this.lineBytes, Buffer.byteLength(this.#line));
+    this.#text += `${this.#line}\n`;
+    this.#line = '';
     this.rows += 1;
-    this.#lineStart = this.#text.length;
     if (this.#text.length >= chunkLength) this.#flush();
   }
 
   #flush(): void {
     const bytes = Buffer.from(this.#text);
     this.#text = '';
-    this.#lineStart = 0;
     this.#bytes += bytes.byteLength;
     const { fileBytes, inputBytes } = this.#bounds;
     if (this.#bytes > fileBytes)
