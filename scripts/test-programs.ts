@@ -31,7 +31,7 @@ const programs = [
 const agentProgram = 'packages/server/src/main/host/agent-program.ts';
 /** Packages that are loaded only when used, that look for files beside their own, or that register their classes. */
 const separate =
-  /^(@aws-sdk|@azure|@google-cloud|@duckdb|@jitl|@peculiar|ai|@ai-sdk|nodemailer|quickjs-emscripten|esbuild|pino|reflect-metadata|thread-stream)(\/|$)/;
+  /^(@aws-sdk|@azure|@google-cloud|@duckdb|@jitl|@peculiar|ai|@ai-sdk|nodemailer|quickjs-emscripten|esbuild|pino|reflect-metadata|ssh2|cpu-features|thread-stream)(\/|$)/;
 const originUrl = 'urlOfSource';
 const originFolder = 'folderOfSource';
 const sources = ['packages/{agent,contract,pipelines,server}/src/**/*.{ts,json}', 'package-lock.json'];

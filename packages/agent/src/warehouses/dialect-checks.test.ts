@@ -1,4 +1,7 @@
-/** Expressions and scripts of both dialects against the results of the vendors' documentation, in one table with a count. */
+/**
+ * Expressions and scripts of both dialects against the results of the vendors' documentation, in one table with a
+ * count.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -290,7 +290,8 @@ function makeSchema({ database, schema }: TableReference, rules: SqlRules): stri
 /** DuckDB with the SQL of a project. */
 export const createDuckdb = (rules: SqlRules): Dialect => ({
   ...common,
-  // The warehouse has no locks: of two transactions that make the same table one fails, even if it is dropped in between.
+  // The warehouse has no locks: of two transactions that make the same table one fails, even if it is dropped in
+  // between.
   lockTable(target) {
     const lock = this.table({ ...target, table: `headgate_load_of_${target.table.toLowerCase()}` });
     return [...this.makeSchema(target), `CREATE TABLE ${lock} (nothing BOOLEAN)`, `DROP TABLE ${lock}`];

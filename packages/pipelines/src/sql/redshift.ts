@@ -1,6 +1,6 @@
 /**
- * The dialect of Amazon Redshift: PostgreSQL's with what Redshift lacks or has otherwise. Names are in lower case there,
- * also in quotes, unless `enable_case_sensitive_identifier` is set; a backslash escapes in literals.
+ * The dialect of Amazon Redshift: PostgreSQL's with what Redshift lacks or has otherwise. Names are in lower case
+ * there, also in quotes, unless `enable_case_sensitive_identifier` is set; a backslash escapes in literals.
  */
 import { type Dialect, SqlError, type TableReference, type TextMatch } from './dialect/dialect.ts';
 import { createPostgresShapes } from './postgres/postgres-shapes.ts';

@@ -274,8 +274,8 @@ function locateByParent(
 }
 
 /**
- * The VARIANT that is compared with a subquery of texts, as in `v IN (SELECT …)`: the plan has no place of the subquery,
- * and that of the VARIANT only if it is no column. Undefined: several may be it.
+ * The VARIANT that is compared with a subquery of texts, as in `v IN (SELECT …)`: the plan has no place of the
+ * subquery, and that of the VARIANT only if it is no column. Undefined: several may be it.
  */
 function locateMember(
   { nodes }: StatementNodes,

@@ -61,13 +61,13 @@ language sql immutable as $$
   end
 $$;
 
--- What a principal is to a project, for one operation whose permission is given as three lists of roles.
--- standing: 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden',
--- 'permitted'. Without a project only the account role counts. Without an environment a role in any environment is
--- enough: the operation checks each. `by_credential`: the personal credential or the session of a user's request; work
--- that a user asked for has none, and ends only with the user. `other_principals`: a call of an AI task needs the rights of its
--- creator, of the senders and of the giver of a grant. Not one statement of SQL: PostgreSQL would open all tables of
--- the directory for each request of a credential.
+-- What a principal is to a project, for one operation whose permission is given as three lists of roles. standing:
+-- 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden', 'permitted'.
+-- Without a project only the account role counts. Without an environment a role in any environment is enough: the
+-- operation checks each. `by_credential`: the personal credential or the session of a user's request; work that a
+-- user asked for has none, and ends only with the user. `other_principals`: a call of an AI task needs the rights of
+-- its creator, of the senders and of the giver of a grant. Not one statement of SQL: PostgreSQL would open all tables
+-- of the directory for each request of a credential.
 create or replace function rights(
   for_account uuid, for_principal uuid, in_project uuid, in_environment text,
   account_roles text[], project_roles text[], environment_roles text[], at timestamptz, by_credential uuid default null,

@@ -4,8 +4,8 @@ import type { TableCatalog } from './table-catalog.ts';
 const quote = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
 /**
- * SVV_TABLES and SVV_COLUMNS also show external tables and the columns of late-binding views, to those who may use them.
- * The number of rows is in SVV_TABLE_INFO, which only superusers see.
+ * SVV_TABLES and SVV_COLUMNS also show external tables and the columns of late-binding views, to those who may use
+ * them. The number of rows is in SVV_TABLE_INFO, which only superusers see.
  */
 const visible = `
   select table_schema, table_name, case when table_type = 'VIEW' then 'VIEW' else 'TABLE' end as kind, remarks

@@ -1,7 +1,7 @@
 /**
- * How long DuckDB plans an expression. Its search for common subexpressions takes time by the cube of how deep operators
- * and functions are inside of each other, and does not stop when it is interrupted: `v || v || …` 670 times takes 2 s,
- * and every conversion of a VARIANT plans it again.
+ * How long DuckDB plans an expression. Its search for common subexpressions takes time by the cube of how deep
+ * operators and functions are inside of each other, and does not stop when it is interrupted: `v || v || …` 670 times
+ * takes 2 s, and every conversion of a VARIANT plans it again.
  */
 import { lexicalRules, SqlError, tokenize } from '@headgate/pipelines/user-sql';
 

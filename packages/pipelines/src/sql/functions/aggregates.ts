@@ -102,8 +102,8 @@ function collectObject(call: FunctionCall): string {
 }
 
 /**
- * A number with more digits after the point, because DuckDB gives the value between two DECIMALs their scale: the mean of
- * 1.00 and 1.01 would be 1.00. A number of 38 digits of Redshift keeps its scale.
+ * A number with more digits after the point, because DuckDB gives the value between two DECIMALs their scale: the
+ * mean of 1.00 and 1.01 would be 1.00. A number of 38 digits of Redshift keeps its scale.
  */
 function widen(value: string, digits: number, { dialect }: FunctionCall): string {
   const type = `typeof(${value})`;

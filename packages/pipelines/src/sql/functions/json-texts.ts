@@ -1,7 +1,7 @@
 /**
- * Texts of JSON as the vendors read them. DuckDB's parser takes a comma before a bracket and leaves it out, and takes a key
- * twice. Snowflake reads that comma as one more element, takes keys without quotes and strings in single ones, and refuses a key twice; Redshift
- * wants JSON to the letter.
+ * Texts of JSON as the vendors read them. DuckDB's parser takes a comma before a bracket and leaves it out, and takes
+ * a key twice. Snowflake reads that comma as one more element, takes keys without quotes and strings in single ones,
+ * and refuses a key twice; Redshift wants JSON to the letter.
  */
 import type { SourceDialect } from './call.ts';
 import { asText, bindOnce, readKnownType } from './expressions.ts';

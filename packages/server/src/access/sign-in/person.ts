@@ -1,7 +1,7 @@
 /**
- * Which user of the account a person at an issuer is. An identity is the account, the issuer and the subject: once it is
- * linked to a user, nothing else that the issuer says matters. A person who signs in for the first time is found by a
- * claim. An e-mail address counts only if the issuer has verified it and its domain is one of the account's.
+ * Which user of the account a person at an issuer is. An identity is the account, the issuer and the subject: once it
+ * is linked to a user, nothing else that the issuer says matters. A person who signs in for the first time is found
+ * by a claim. An e-mail address counts only if the issuer has verified it and its domain is one of the account's.
  */
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';

@@ -38,7 +38,10 @@ export function joinPieces(pieces: BodyPieces): Buffer {
   return first !== undefined && others.length === 0 ? first : Buffer.concat(pieces);
 }
 
-/** The memory that can be moved to a thread. A small part of a larger buffer, such as of the pool of Node.js, is copied. */
+/**
+ * The memory that can be moved to a thread. A small part of a larger buffer, such as of the pool of Node.js, is
+ * copied.
+ */
 export function listOwnMemory(pieces: BodyPieces): ArrayBuffer[] {
   return pieces.flatMap(({ buffer, length }) =>
     buffer instanceof ArrayBuffer && buffer.byteLength === length ? [buffer] : [],
