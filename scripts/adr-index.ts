@@ -6,8 +6,8 @@ const head = `<!-- Written by \`npm run generate\` from the titles of the files.
 
 # Decisions
 
-Each file says why something is as it is, what else was tried, and what was measured. A decision is replaced by a later one, not edited. The numbers 47, 62
-and 71 are not used.
+Each file says why something is as it is, what else was tried, and what was measured. A decision is replaced by a later one, not edited. The numbers 47, 62,
+71, 88, 101, 106 and 110 are not used.
 
 `;
 

@@ -367,6 +367,6 @@ export const wrongReferences: WrongPipeline[] = [
     code: 'warehouse-not-supported',
     files: around(script('select 1')),
     warehouse: 'BIGQUERY',
-    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, POSTGRES, SNOWFLAKE, but the project's warehouse is BIGQUERY/,
+    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, POSTGRES, REDSHIFT, SNOWFLAKE, but the project's warehouse is BIGQUERY/,
   },
 ];

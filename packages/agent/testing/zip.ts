@@ -8,7 +8,8 @@ export function zip(
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
-  for (const [name, content] of Object.entries(files)) {
+  const entries = Array.isArray(files) ? files : Object.entries(files);
+  for (const [name, content] of entries) {
     const bytes = Buffer.from(content);
     const packed = deflateRawSync(bytes);
     const head = Buffer.alloc(30);

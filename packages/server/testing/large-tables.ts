@@ -94,6 +94,12 @@ const values: Readonly<Record<string, string>> = {
   'event_position.marked_transaction': 'null',
   'execution_step.status': "'SUCCESS'",
   'git_review.outcome': "'success'",
+  // An account has 20 at most.
+  'identity_issuer.account_id': 'case when n <= 20 then $1 else md5((n / 20)::text) end::uuid',
+  'identity_issuer.user_attribute': "'userName'",
+  'sign_in_session.identity_issuer_id': 'md5((n % 20)::text)::uuid',
+  'sign_in_session.method': "'ISSUER'",
+  'sign_in_session.user_id': 'md5((n / 5)::text)::uuid',
   'confirmation_day.day': 'current_date - n',
   'idempotency_record.pending_work_id': 'null',
   'lineage_event.event_type': "'COMPLETE'",

@@ -165,7 +165,10 @@ export function createRunStores(
         );
       const key = await (await find(address)).readKey?.();
       if (key === undefined) throw new PermanentFault('the store has no access key: name its credentials');
-      return sql.replaceAll(credentialsMark, () => renderKey(key));
+      const parts = sql.split(credentialsMark);
+      if (parts.length !== 2)
+        throw new PermanentFault('a name of the statement has a character that no name has');
+      return parts.join(renderKey(key));
     },
     async send({ source, target, gzips, isNew }, interrupt) {
       if ('object' in source) return copy(source.object, target, interrupt);

@@ -3,7 +3,7 @@
 import { readSnowflakeName } from '@headgate/contract/without-schemas';
 import type { SnowflakeAccess } from './snowflake/snowflake-access.ts';
 import type { SnowflakeSession } from './snowflake/snowflake-session.ts';
-import { readFirstWord } from './statements/sql-words.ts';
+import { readFirstWord, readWords } from './statements/sql-words.ts';
 import type { ReadingConnection, ReadRows } from './warehouse.ts';
 
 /** What a role may be granted that only reads. */
@@ -114,6 +114,12 @@ async function query(session: SnowflakeSession, sql: string): Promise<Pick<ReadR
 /** What begins so reads, and Snowflake takes one statement at a time. */
 const reading = ['select', 'with', 'values', 'show', 'describe', 'desc', 'explain', 'list', 'ls'];
 
+/** WITH … AS PROCEDURE … CALL runs statements. */
+function callsProcedure(sql: string): boolean {
+  const words = new Set(Array.from(readWords(sql), ({ value }) => value.toLowerCase()));
+  return words.has('procedure') && words.has('call');
+}
+
 /** For one query. */
 export function createReadingConnection(session: SnowflakeSession): ReadingConnection {
   return {
@@ -122,7 +128,7 @@ export function createReadingConnection(session: SnowflakeSession): ReadingConne
       let size = 0;
       let isCut = false;
       try {
-        if (!reading.includes(readFirstWord(sql)))
+        if (!reading.includes(readFirstWord(sql)) || callsProcedure(sql))
           throw new Error(`only one query that reads can run here: begin it with SELECT or WITH`);
         const { columns } = await session.run({
           sql,

@@ -167,7 +167,8 @@ export const updateIdentityIssuer = operation({
   method: 'PUT',
   path: onePath,
   summary: 'Replace an identity issuer',
-  description: 'Without `clientSecret` the secret stays; null removes it.',
+  description:
+    'Without `clientSecret` the secret stays; null removes it. Disabling an issuer ends its sessions.',
   params,
   headers: ifMatchHeader,
   body: Type.Object({ ...settings, clientSecret: Type.Optional(Type.Union([ClientSecret, Type.Null()])) }),
@@ -180,7 +181,7 @@ export const updateIdentityIssuer = operation({
     'identity-issuer-unusable',
     'etag-mismatch',
   ],
-  events: ['identity-issuer-updated'],
+  events: ['identity-issuer-updated', 'session-ended'],
 });
 
 export const deleteIdentityIssuer = operation({

@@ -139,6 +139,10 @@ function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): St
   const stage = parameters.optionalText('stage')?.trim() ?? '';
   if (stage === '' || stage === '[Custom]') return readStorePlace(prefix, parameters.text(prefix), access);
   const [database, schema] = ['stageDatabase', 'stageSchema'].map((name) => parameters.optionalText(name));
+  if (dialect.copy !== undefined)
+    throw new ParameterError(
+      `"stage" is ${stage}: this warehouse has no stages; set it to [Custom] and give the address of the objects`,
+    );
   return planStage({ database, schema, table: stage }, access, dialect);
 }
 

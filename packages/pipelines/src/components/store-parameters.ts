@@ -29,7 +29,7 @@ export const storeKinds = {
   },
 } as const satisfies Record<string, StoreKind>;
 
-export const stageParameter = textParameter('Only [Custom]: stages belong to the warehouses of vendors.', {
+export const stageParameter = textParameter('Only [Custom]: unloads take no stage.', {
   standard: '[Custom]',
 });
 

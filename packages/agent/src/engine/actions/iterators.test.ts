@@ -244,7 +244,7 @@ describe('file-iterator', () => {
   it('refuses servers and unknown attributes by name', async () => {
     assert.match(
       (await search({ inputDataType: 'SFTP', inputDataUrl1: 'sftp://host/in' })).message ?? '',
-      /"inputDataUrl1" is sftp:\/\/host\/in: sftp:\/\/ is not supported: name a path/,
+      /"inputDataUrl1" is "sftp:\/\/host\/in\/": set "credentials" to the secret reference/,
     );
     assert.match(
       (await search({ inputDataType: 'SFTP', inputDataUrl1: 'in' })).message ?? '',

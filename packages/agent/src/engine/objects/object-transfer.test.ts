@@ -135,7 +135,7 @@ describe('data-transfer-object', () => {
       ],
       [
         { sourceUrl: 'sftp://host/a', targetObjectName: 'a' },
-        /"sourceUrl" is sftp:\/\/host\/a, which is not supported/,
+        /"sourceUrl" is "sftp:\/\/host\/a": set "credentials" to the secret reference/,
       ],
       [
         { sourceUrl: 'a', sourceType: 'Windows Fileshare', targetObjectName: 'a' },
@@ -151,7 +151,7 @@ describe('data-transfer-object', () => {
       ],
       [
         { sourceUrl: 'https://x.example/a', sourcePassword1: 'p', targetObjectName: 'a' },
-        /use a connector profile/,
+        /an API a connector profile/,
       ],
       [{ sourceUrl: 'not there.csv', targetObjectName: 'a' }, /there is no file "not there\.csv"/],
       [{ sourceUrl: `s3://${'l'.repeat(3)}/x`, targetObjectName: 'a' }, /NoSuchBucket|404/],

@@ -12,6 +12,8 @@ import { valueTypes } from './postgres-values.ts';
 
 type Row = (string | number | boolean | null)[];
 
+/** SQLSTATE admin_shutdown: of a session that was terminated. */
+const endedByServer = '57P01';
 /** How long a cancelled statement may take to end. */
 const cancelMilliseconds = 10_000;
 
@@ -74,6 +76,8 @@ export class PostgresSession implements ServedSession {
       return await running;
     } catch (failure) {
       const { refusal } = this.#socket;
+      // The server closes the connection right after this answer.
+      if (getServerCode(failure) === endedByServer) this.#isLost = true;
       if (refusal !== undefined) throw refuseMessage(refusal, this.#name, isQuery);
       if (this.#isLost && getServerCode(failure) === undefined) throw lostDuring(this.#name, isQuery);
       throw describeStatementError(failure, sql);

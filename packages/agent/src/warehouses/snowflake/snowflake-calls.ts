@@ -17,6 +17,9 @@ import type { Time } from '../../time.ts';
 import { type RawRow, RefusedAnswer, readAnswer, readPart } from './snowflake-answer.ts';
 import { ServerFault, StatusFault } from './snowflake-faults.ts';
 
+/** Of one answer; Snowflake sends larger results in parts. */
+const mostRows = 500_000;
+
 export type CallTime = Pick<Time, 'sleep' | 'random'> & { date(): Date };
 
 export interface Answer {
@@ -93,7 +96,10 @@ export function createSnowflakeCalls(exchange: Exchange, origin: URL, time: Call
       call,
       async ({ headers, body }) => {
         const rows: RawRow[] = [];
-        const rest = await readAnswer(body, (row) => rows.push(row));
+        const rest = await readAnswer(body, (row) => {
+          if (rows.length === mostRows) throw new RefusedAnswer('an answer of too many rows', 'form');
+          rows.push(row);
+        });
         const said = Date.parse(headers.date ?? '');
         return { rest, rows, serverTime: Number.isNaN(said) ? undefined : said };
       },

@@ -21,5 +21,14 @@ export const identityIssuerGuards: SliceGuards = {
         issuer: `https://login.example.com/${turn}`,
         clientId: 'headgate',
       }),
+    updateIdentityIssuer: async (place, name, turn) => {
+      const body = { name, issuer: `https://login.example.com/${turn}`, clientId: 'headgate' };
+      const made = await place.account.admin.post<{ identityIssuerId: string }>('/identity-issuers', {
+        ...body,
+        name: place.named('before'),
+        issuer: `https://login.example.com/${place.named('before')}`,
+      });
+      return place.account.admin.send('PUT', `/identity-issuers/${made.body.identityIssuerId}`, { body });
+    },
   },
 };

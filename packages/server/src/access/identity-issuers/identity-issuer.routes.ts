@@ -91,11 +91,17 @@ export function identityIssuerRoutes(
       updated_at: now,
     };
     updateIssuer(tx, scope.accountId, stored, row);
+    const ended = row.enabled
+      ? []
+      : await endSessionsOfIssuer(tx, { account_id: scope.accountId, identity_issuer_id: id });
     const states = { before: presentIssuer(stored, publicUrl), after: presentIssuer(row, publicUrl) };
     return {
       body: states.after,
       etag: renderIssuerEtag(row),
-      events: [{ name: 'identity-issuer-updated', subject: buildSubject(row), ...states }],
+      events: [
+        ...ended.map((session) => buildEndEvent(session, 'issuer disabled')),
+        { name: 'identity-issuer-updated', subject: buildSubject(row), ...states },
+      ],
     };
   });
 

@@ -22,6 +22,8 @@ const mostBytes = 262_144;
 /** How long metadata and keys are remembered. `openid-client` reads the keys again for an unknown key id. */
 const rememberedMilliseconds = 600_000;
 const mostRemembered = 1_000;
+/** Codes of one issuer that are exchanged at the same time. */
+const mostExchanges = 16;
 /** An issuer that is down is not asked for each request of a stranger. */
 const failureMilliseconds = 5_000;
 /** Clocks of issuers may be wrong by this much. */
@@ -33,6 +35,8 @@ interface Opened {
   configuration: Promise<Openid.Configuration>;
   keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   until: number;
+  /** Under way. */
+  exchanges: number;
 }
 
 /** Why the issuer cannot be used, or what it answered is refused: a sentence for people. */
@@ -94,7 +98,12 @@ export function createOpenidClient(services: OpenidServices): OpenidClient {
     if (known !== undefined && known.until > Date.now()) return known;
     const secret = unsealClientSecret(sealer, issuer)?.reveal();
     const configuration = discover(fetch, clock, issuer, secret);
-    const opened: Opened = { configuration, keys: undefined, until: Date.now() + rememberedMilliseconds };
+    const opened: Opened = {
+      configuration,
+      keys: undefined,
+      exchanges: 0,
+      until: Date.now() + rememberedMilliseconds,
+    };
     configuration.catch(() => {
       opened.until = Date.now() + failureMilliseconds;
     });
@@ -107,7 +116,7 @@ export function createOpenidClient(services: OpenidServices): OpenidClient {
   async function findKeys(issuer: IssuerOfAccount) {
     const opened = open(issuer);
     const keysAt = (await opened.configuration).serverMetadata().jwks_uri;
-    if (keysAt === undefined) throw new IssuerFailed('The issuer has no jwks_uri.');
+    if (keysAt === undefined || !URL.canParse(keysAt)) throw new IssuerFailed('The issuer has no jwks_uri.');
     opened.keys ??= createRemoteJWKSet(new URL(keysAt), {
       timeoutDuration: timeoutMilliseconds,
       [joseFetch]: (url, { method, headers }) => fetch(url, { method, headers: Object.fromEntries(headers) }),
@@ -136,7 +145,11 @@ export function createOpenidClient(services: OpenidServices): OpenidClient {
     },
     async finish(issuer, callback, { state, nonce, verifier }) {
       const openid = await import('openid-client');
-      const configuration = await open(issuer).configuration;
+      const opened = open(issuer);
+      const configuration = await opened.configuration;
+      if (opened.exchanges >= mostExchanges)
+        throw new IssuerFailed('Too many people sign in at the same moment. Try again.');
+      opened.exchanges += 1;
       try {
         const tokens = await openid.authorizationCodeGrant(configuration, callback, {
           expectedState: state,
@@ -149,6 +162,8 @@ export function createOpenidClient(services: OpenidServices): OpenidClient {
         return claims;
       } catch (failure) {
         throw explain(failure);
+      } finally {
+        opened.exchanges -= 1;
       }
     },
     async findLogout(issuer) {
@@ -246,7 +261,9 @@ function explain(failure: unknown): IssuerFailed {
       return new IssuerFailed(`The issuer did not answer within ${timeoutMilliseconds / 1_000} s.`);
     if ('errno' in each || 'syscall' in each) return new IssuerFailed(explainFailure(each, 'host'));
   }
-  const error = failure instanceof Error && 'error' in failure ? String(failure.error) : undefined;
+  const code = failure instanceof Error && 'error' in failure ? String(failure.error) : '';
+  // A stranger may have written it into the address.
+  const error = /^[a-z_]{1,60}$/.test(code) ? code : undefined;
   const reason = error ?? (failure instanceof Error ? failure.message : 'unknown');
   return new IssuerFailed(`The issuer's answer is refused: ${reason.slice(0, 200)}.`);
 }

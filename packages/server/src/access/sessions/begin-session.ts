@@ -3,7 +3,7 @@ import type { SignInMethod } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Transaction } from '../../kernel/database/database.ts';
-import type { AccountEvent } from '../../kernel/database/events.ts';
+import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { generateSecret, type Secret } from '../../kernel/security/sealed.ts';
 import type { Sessions } from '../../kernel/security/sessions.ts';
@@ -27,7 +27,7 @@ export interface SessionServices {
 
 /**
  * Always a new secret, so that nobody else knows it. The session that the browser had ends. Returns the events for the
- * account of the user; the earlier session may be of another account, whose events are its own.
+ * account of the user.
  */
 export async function beginSession(
   tx: Transaction,
@@ -39,6 +39,11 @@ export async function beginSession(
   const earlier = sessions.readCookie(request.headers.cookie);
   const ended = earlier && (await endSessionBySecret(tx, sessions.digest(earlier)));
   if (ended && ended.account_id === accountId) events.push(buildEndEvent(ended, 'signed in again'));
+  else if (ended) {
+    const { account_id, user_id: actorId } = ended;
+    const source = { accountId: account_id, actorId, actorKind: 'user', requestId: request.id } as const;
+    recordEvents(tx, source, [buildEndEvent(ended, 'signed in again')], clock.now(), newId);
+  }
   const secret = generateSecret();
   const now = clock.now();
   const sessionId = newId();

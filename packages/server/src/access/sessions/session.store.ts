@@ -179,7 +179,8 @@ export type EndReason =
   | 'ended by request'
   | 'signed in again'
   | 'signed out at the issuer'
-  | 'issuer deleted';
+  | 'issuer deleted'
+  | 'issuer disabled';
 
 export function buildEndEvent(ended: EndedSession, reason: EndReason): AccountEvent {
   return {

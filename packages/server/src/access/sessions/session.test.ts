@@ -115,6 +115,9 @@ test('ending a session, deactivating its user and deleting it are effective at o
   await account.admin.patch(`/users/${ada.actorId}`, { active: false });
   requireProblem(await readElsewhere(1), 401, 'session-invalid');
   await account.admin.patch(`/users/${ada.actorId}`, { active: true });
+  // The session does not come back with the user.
+  other.clock.advance(10);
+  requireProblem(await readElsewhere(1), 401, 'session-invalid');
   await account.admin.delete(`/users/${ada.actorId}`);
   requireProblem(await second.client.get('/me'), 401, 'session-invalid');
 });

@@ -51,19 +51,23 @@ export interface Administrator {
   events: AccountEvent[];
 }
 
-/** Throws `group-name-taken` if a group without the role has the name. */
+/**
+ * Undefined: a user of the name is deactivated, or has lost the role. It is not given to it again: the user may be
+ * somebody else. Throws `group-name-taken` if a group has the name.
+ */
 export async function ensureAdministrator(
   tx: Transaction,
   accountId: string,
   { now, newId }: { now: Date; newId: NewId },
-): Promise<Administrator> {
+): Promise<Administrator | undefined> {
   const events: AccountEvent[] = [];
   const [found] = await tx.query(selectUser, {
     account_id: accountId,
     user_name_key: foldName(administratorName),
   });
-  const user = found ?? (await createUser(tx, accountId, { now, newId }, events));
-  if (!user.is_super_admin) await joinGroup(tx, accountId, user, { now, newId }, events);
+  if (found !== undefined) return found.active && found.is_super_admin ? { ...found, events } : undefined;
+  const user = await createUser(tx, accountId, { now, newId }, events);
+  await joinGroup(tx, accountId, user, { now, newId }, events);
   const { user_id, user_name, active } = user;
   return { user_id, user_name, active, events };
 }

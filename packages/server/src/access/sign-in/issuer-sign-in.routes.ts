@@ -26,7 +26,7 @@ import {
   setShortCookie,
 } from '../sessions/index.ts';
 import { namePendingCookie, openPending, pendingSeconds, sealPending } from './pending-sign-in.ts';
-import { findPerson, findUserBySubject, PersonRefused } from './person.ts';
+import { findPerson, findUserBySubject, isStorable, PersonRefused } from './person.ts';
 import { sendPage } from './sign-in.page.ts';
 import { isSignInRequest, readReturnPath } from './sign-in-address.ts';
 
@@ -60,6 +60,9 @@ export function issuerSignInRoutes({ app }: Endpoints, services: IssuerSignInSer
     if (!isSignInRequest(request, config.publicUrl)) return sendUnavailable(reply, 2, config.publicUrl);
     const issuer = await findIssuer(request);
     if (issuer === undefined) return sendUnknown(reply, 2);
+    // Another site could sign a visitor in to an account of its own.
+    const site = request.headers['sec-fetch-site'];
+    if (site === 'cross-site' || site === 'same-site') return sendConfirmation(reply, issuer, request);
     try {
       const { url, pending } = await openid.begin(issuer);
       const { returnTo } = request.query as { returnTo?: unknown };
@@ -97,6 +100,8 @@ export function issuerSignInRoutes({ app }: Endpoints, services: IssuerSignInSer
       );
     }
     try {
+      // Counted first: each attempt costs a request to the issuer.
+      rateLimit.countRefused(request.ip);
       const callback = new URL(`${config.publicUrl}/sign-in/issuers/${pending.issuerId}/callback`);
       callback.search = new URL(request.url, callback).search;
       const claims = await openid.finish(issuer, callback, pending);
@@ -108,9 +113,9 @@ export function issuerSignInRoutes({ app }: Endpoints, services: IssuerSignInSer
         .redirect(`${'../'.repeat(depth)}${pending.returnPath.slice(1)}`, 303);
     } catch (failure) {
       if (!(failure instanceof IssuerFailed || failure instanceof PersonRefused)) throw failure;
-      rateLimit.countRefused(request.ip);
       log.warn({ issuer: issuer.issuer, reason: failure.message }, 'a sign-in was refused');
-      await recordRefusal(services, request, issuer, failure);
+      // What is not from the issuer may be a stranger's.
+      if (failure instanceof PersonRefused) await recordRefusal(services, request, issuer, failure);
       return sendFailure(reply, depth, failure instanceof PersonRefused ? 403 : 400, failure.message);
     }
   });
@@ -128,6 +133,7 @@ export function issuerSignInRoutes({ app }: Endpoints, services: IssuerSignInSer
   app.post(`${path}/back-channel-logout`, ofForm, async (request: IssuerRequest, reply) => {
     reply.header('cache-control', 'no-store');
     const issuer = await findIssuer(request);
+    if (issuer !== undefined) rateLimit.countRefused(request.ip);
     const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '');
     try {
       if (issuer === undefined) throw new IssuerFailed('There is no such issuer.');
@@ -147,7 +153,6 @@ export function issuerSignInRoutes({ app }: Endpoints, services: IssuerSignInSer
       return await reply.code(200).send();
     } catch (failure) {
       if (!(failure instanceof IssuerFailed)) throw failure;
-      rateLimit.countRefused(request.ip);
       return reply.code(400).send({ error: 'invalid_request', error_description: failure.message });
     }
   });
@@ -173,7 +178,7 @@ function signIn(
       issuer: {
         id: issuer.identity_issuer_id,
         name: issuer.name,
-        session: typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : undefined,
+        session: typeof claims.sid === 'string' && isStorable(claims.sid) ? claims.sid : undefined,
       },
     });
     record(services, tx, request, issuer.account_id, person.userId, [...person.events, ...events]);
@@ -203,13 +208,12 @@ async function recordRefusal(
   services: IssuerSignInServices,
   request: FastifyRequest,
   issuer: IssuerOfAccount,
-  failure: Error,
+  failure: PersonRefused,
 ): Promise<void> {
-  const user = failure instanceof PersonRefused ? failure : undefined;
   const subject =
-    user?.userId === undefined
+    failure.userId === undefined
       ? { type: 'identity-issuer', id: issuer.identity_issuer_id, name: issuer.name }
-      : { type: 'user', id: user.userId, name: user.userName };
+      : { type: 'user', id: failure.userId, name: failure.userName };
   const after = { issuerName: issuer.name, reason: failure.message, address: request.ip };
   await services.database.transaction((tx) =>
     record(services, tx, request, issuer.account_id, null, [{ name: 'sign-in-refused', subject, after }]),
@@ -223,6 +227,20 @@ export function sendUnavailable(reply: FastifyReply, depthOfPage: number, public
     { status: 400, title, depth: depthOfPage },
     html`<p>Browsers keep a session only over HTTPS or on localhost. Open the server by an https address, or on its own
 machine by localhost. Its public address is ${publicUrl}.</p>`,
+  );
+}
+
+function sendConfirmation(
+  reply: FastifyReply,
+  { name }: IssuerOfAccount,
+  { url }: FastifyRequest,
+): FastifyReply {
+  const address = `../../${url.replace(/^\/+/, '')}`;
+  return sendPage(
+    reply,
+    { title: 'Sign in', depth: 2 },
+    html`<p>Another site wants to sign you in at ${name}.</p>
+<p><a class="button" href="${address}">Continue with ${name}</a></p>`,
   );
 }
 

@@ -111,6 +111,11 @@ test('nobody takes over a user by an address that is not verified, of another do
   await refuse({ sub: 'eve', ...emailOf(ada.userName.replace('@', '@evil.')) }, /domain/);
   await refuse({ sub: 'eve', email_verified: true }, /no usable claim email/);
   await refuse({ sub: 'eve', ...emailOf('nobody@example.com') }, /No user of the account/);
+  const byName = await createScene({ userClaim: 'preferred_username', createUsers: true });
+  byName.issuer.person = { sub: 'eve', preferred_username: 'Administrator' };
+  const operator = await signIn(byName);
+  assert.equal(operator.answer.status, 403);
+  assert.match(operator.answer.text, /the user of the operator/);
   issuer.person = { sub: 'ada-2', ...emailOf(ada.userName) };
   assert.equal((await signIn(scene)).answer.status, 303);
   await refuse({ sub: 'eve', ...emailOf(ada.userName) }, /belongs to another person/);
@@ -243,8 +248,12 @@ test('a changed or disabled issuer signs nobody in, and deleting it ends its ses
   await own.account.admin.send('PUT', own.path, { body: { ...own.settings, enabled: false } });
   assert.equal((await get(pending.url, pending.cookie)).status, 404);
   assert.equal((await get(`/sign-in/issuers/${own.id}`)).status, 404);
-  assert.equal((await client.get('/me')).status, 200);
+  requireProblem(await client.get('/me'), 401, 'session-invalid');
+  await own.account.admin.send('PUT', own.path, { body: own.settings });
+  const again = await signIn(own);
+  assert.equal((await again.client.get('/me')).status, 200);
   assert.equal((await own.account.admin.delete(own.path)).status, 204);
+  requireProblem(await again.client.get('/me'), 401, 'session-invalid');
   requireProblem(await client.get('/me'), 401, 'session-invalid');
 });
 

@@ -5,9 +5,11 @@
  */
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
+import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Claims, IssuerOfAccount } from '../identity-issuers/index.ts';
 import { foldName, insertUser, presentUser, type StoredUser } from '../users/index.ts';
+import { administratorName } from './administrator.ts';
 
 const mostCharacters = 255;
 
@@ -130,6 +132,14 @@ async function findCandidate(
   if (rows.length > 1)
     throw new PersonRefused(`Several users have the ${user_attribute} ${JSON.stringify(value)}.`);
   const [found] = rows;
+  // Letters of other alphabets may fold to those of somebody else.
+  if (
+    found !== undefined &&
+    /[^ -~]/.test(value) &&
+    user_attribute === 'userName' &&
+    found.user_name !== value
+  )
+    throw new PersonRefused(`The user ${JSON.stringify(found.user_name)} is written otherwise.`, found);
   if (found?.has_other_subject)
     throw new PersonRefused(
       `The user ${JSON.stringify(found.user_name)} belongs to another person at ${name}: ${user_claim} was given to somebody else there.`,
@@ -161,7 +171,12 @@ async function createPerson(
     created_at: now,
     updated_at: now,
   };
-  await insertUser(tx, { accountId: issuer.account_id, actorId: row.user_id }, row);
+  await insertUser(tx, { accountId: issuer.account_id, actorId: row.user_id }, row).catch(
+    (failure: unknown) => {
+      if (!(failure instanceof Problem)) throw failure;
+      throw new PersonRefused(failure.message);
+    },
+  );
   const subject = { type: 'user', id: row.user_id, name: row.user_name };
   events.push({ name: 'user-created', subject, after: presentUser(row) });
   return row;
@@ -173,8 +188,9 @@ function requireActive(user: FoundUser): Pick<Person, 'userId' | 'userName'> {
   return { userId: user.user_id, userName: user.user_name };
 }
 
-const isStorable = (text: string) =>
-  text.length > 0 && text.length <= mostCharacters && !text.includes('\0') && text.isWellFormed();
+/** Short, and without characters that nobody sees. */
+export const isStorable = (text: string) =>
+  text.length > 0 && text.length <= mostCharacters && text.isWellFormed() && !/\p{C}/u.test(text);
 
 /** Throws PersonRefused. */
 function requireText(claims: Claims, name: string): string {
@@ -188,6 +204,8 @@ function requireText(claims: Claims, name: string): string {
 /** Throws PersonRefused. */
 function requireUserValue({ user_claim: claim, domains }: IssuerOfAccount, claims: Claims): string {
   const value = requireText(claims, claim);
+  if (foldName(value) === foldName(administratorName))
+    throw new PersonRefused(`${JSON.stringify(value)} is the user of the operator, who signs in by a link.`);
   if (claim === 'email' && claims.email_verified !== true)
     throw new PersonRefused('The issuer does not say that your e-mail address is verified.');
   const at = value.lastIndexOf('@');

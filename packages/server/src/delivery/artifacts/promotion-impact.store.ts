@@ -11,6 +11,7 @@ import {
   lostColumnsLimit,
   type ProjectWarehouse,
   type PromotionDryRun,
+  readSnowflakeName,
 } from '@headgate/contract';
 import { datasetNames } from '@headgate/pipelines';
 import { type Read, statement, typed } from '../../kernel/database/database.ts';
@@ -56,12 +57,15 @@ function readPlace(warehouse: ProjectWarehouse | null): { schema: string; databa
   const properties = warehouse?.connection?.properties ?? {};
   const find = (name: string) => {
     const property = properties[name];
-    return property === undefined || !('value' in property) ? '' : String(property.value);
+    return property === undefined || !('value' in property) ? '' : String(property.value).trim();
   };
-  const database = find('database');
+  const isSnowflake = warehouse?.kind === 'snowflake';
+  const read = (name: string) => (isSnowflake ? readSnowflakeName(name) : name);
+  const database = read(find('database'));
   if (database === '') return undefined;
+  const schema = read(find('schema')) || (isSnowflake ? 'PUBLIC' : 'public');
   const begin = (...path: string[]) => `warehouse:${datasetNames.served(path)}.`;
-  return { schema: begin(database, find('schema') || 'public'), database: begin(database) };
+  return { schema: begin(database, schema), database: begin(database) };
 }
 
 /** SQL: the name that `u.dataset` has in the target. */

@@ -26,6 +26,9 @@ export function createAdmission(
     // Set first, so that refusals and replayed responses have it too.
     if (operation.answerHoldsSecret) reply.header('cache-control', 'no-store');
     const identify = () => authenticateRequest(services, operation, request);
+    // A cache that several people share must not keep what is for one of them.
+    if (request.headers.authorization === undefined && !operation.answerHoldsSecret)
+      reply.header('cache-control', 'private, no-cache');
     owners.set(
       request,
       operation.surface === 'agent' ? await identify() : await admit(services, request, reply, identify),

@@ -115,11 +115,13 @@ function nameCookie(publicUrl: string): string {
   return `__Host-headgate-session${port === '' ? '' : `-${port}`}`;
 }
 
-/** The value of a cookie; undefined if there is none. */
+/** The value of a cookie; undefined if there is none, empty if there are several. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
-  for (const part of header?.split(';') ?? []) {
+  const values = (header?.split(';') ?? []).flatMap((part) => {
     const at = part.indexOf('=');
-    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
-  }
-  return undefined;
+    // Other blanks belong to the name: `__Host-` must be its beginning.
+    return at > 0 && part.slice(0, at).replace(/^[ \t]+/, '') === name ? [part.slice(at + 1)] : [];
+  });
+  // One of two was set by somebody else.
+  return values.length > 1 ? '' : values[0];
 }
