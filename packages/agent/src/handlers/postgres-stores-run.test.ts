@@ -37,8 +37,16 @@ const pipeline = (type: string, parameters: object) => ({
     },
   }),
 });
+const { rows: databases } = await postgres.admin.query('select current_database() as name');
+const table = `warehouse ${databases[0].name}.wh.t`;
+const noted = table.replace(/t$/, 'headgate_loaded_objects');
 const rows = async () =>
   (await postgres.admin.query({ text: 'select * from wh.t order by 1', rowMode: 'array' })).rows;
+const namePlaces = ({ lineage }: Pick<Awaited<ReturnType<typeof scene.run>>, 'lineage'>) => [
+  lineage.flatMap(({ inputs }) => inputs.map(({ kind, name }) => `${kind} ${name}`)),
+  lineage.flatMap(({ outputs }) => outputs.map(({ kind, name }) => `${kind} ${name}`)),
+  lineage.flatMap(({ gaps = [] }) => gaps),
+];
 const loadObjects = (parameters: object = {}) =>
   pipeline('s3-load', {
     ...{
@@ -56,11 +64,7 @@ test('files of the version and of the folder, and objects, are loaded and traced
   assert.equal(first.status, 'SUCCESS', first.message);
   assert.deepEqual(await rows(), [['1', 'x']]);
   assert.doesNotMatch(JSON.stringify(first.steps), /partial/);
-  const [lineage] = first.lineage;
-  assert.ok(
-    lineage?.outputs.some(({ name }) => name.endsWith('.t')),
-    JSON.stringify(first.lineage),
-  );
+  assert.deepEqual(namePlaces(first), [['file data/t.csv'], [table], []]);
   writeFileSync(join(scene.filesFolder, 'more.json'), '{"id": 2, "name": "y"}\n');
   const append = { source: 'more.json', fileType: 'JSON', targetTable: 't', createReplace: 'Append' };
   const second = await scene.run(pipeline('file-load', append), 'main');
@@ -72,6 +76,12 @@ test('files of the version and of the folder, and objects, are loaded and traced
     third.steps.find(({ name }) => name === 'It')?.message ?? '',
     /^1 row from 1 object\n1 fault:/,
   );
+  assert.deepEqual(namePlaces(second), [['file more.json'], [table], []]);
+  assert.deepEqual(namePlaces(third), [
+    [table, noted, `object s3://${s3.bucket}/in/a.csv`],
+    [table, noted],
+    [],
+  ]);
   assert.deepEqual(await rows(), [
     ['1', 'x'],
     ['2', 'y'],
@@ -82,8 +92,16 @@ test('files of the version and of the folder, and objects, are loaded and traced
 
 test('rows are written to files', async () => {
   const unload = { target: 'out/t.csv', fileType: 'CSV', query: 'select id from wh.t order by id' };
-  const { status, message } = await scene.run(pipeline('file-unload', unload), 'main');
+  const { status, message, lineage } = await scene.run(pipeline('file-unload', unload), 'main');
   assert.equal(status, 'SUCCESS', message);
+  assert.deepEqual(namePlaces({ lineage }), [[table], ['file out/t.csv'], []]);
+  const toStore = pipeline('s3-unload', {
+    ...{ s3ObjectPrefix: `s3://${s3.bucket}/out/`, endpoint: s3.endpoint, credentials: 'lake' },
+    ...{ filePrefix: 't.parquet', singleFile: 'Yes', fileType: 'PARQUET', targetTable: 't' },
+  });
+  const unloaded = await scene.run(toStore, 'main');
+  assert.equal(unloaded.status, 'SUCCESS', unloaded.message);
+  assert.deepEqual(namePlaces(unloaded), [[table], [`object s3://${s3.bucket}/out/t.parquet`], []]);
   assert.equal(readFileSync(join(scene.filesFolder, 'out/t.csv'), 'utf8'), 'id\n1\n2\n3\n');
 });
 

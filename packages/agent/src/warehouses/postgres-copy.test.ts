@@ -37,6 +37,22 @@ it('sends a file without its first lines, and writes the same rows', async () =>
   await connection.execute('truncate t');
 });
 
+it('leaves out first lines that end by CR, LF or both, also where a pair is divided', async () => {
+  const long = (end: string) => `${'x'.repeat(262_143)}${end}`;
+  for (const [text, skippedLines] of [
+    ['id,name\r1,a\r2,b\r', 1],
+    ['one\r\nid,name\r\n1,a\r\n2,b\r\n', 2],
+    [`${long('\r\n')}1,a\r\n2,b\r\n`, 1],
+    [`${long('\r\n')}\r\n1,a\r\n2,b\r\n`, 2],
+    [`${long('\r')}1,a\r2,b\r`, 1],
+    ['one\r\rid\n1,a\n2,b\n', 3],
+  ] as const) {
+    writeFileSync(path, text);
+    assert.equal(await copy(copyIn, { skippedLines }), 2, JSON.stringify(text.slice(-30)));
+  }
+  await connection.execute('truncate t');
+});
+
 it('a line that does not fit ends it, with its place, and nothing is loaded', async () => {
   writeFileSync(path, `1,a\nx,b\n${'2,c\n'.repeat(500_000)}`);
   await assert.rejects(
@@ -47,7 +63,12 @@ it('a line that does not fit ends it, with its place, and nothing is loaded', as
 });
 
 it('a line that would end the rows without a word is refused', async () => {
-  for (const text of ['1,a\n\\.\n2,b\n', '\\.\r\n1,a\n', `${'1,a\n'.repeat(65_535)}12\n\\.\n2,b\n`]) {
+  for (const text of [
+    '1,a\n\\.\n2,b\n',
+    '1,a\r\\.\r2,b\r',
+    '\\.\r\n1,a\n',
+    `${'1,a\n'.repeat(65_535)}12\n\\.\n2,b\n`,
+  ]) {
     writeFileSync(path, text);
     await assert.rejects(
       copy(copyIn),

@@ -50,7 +50,7 @@ function ownType(type: string): string {
   return own[type] ?? (same.has(type) ? type : 'VARCHAR');
 }
 
-/** Bytes of a row that is written to Parquet. */
+/** Bytes of a row that is written in between. Without a size, a buffer of DuckDB has 32 times as much. */
 const longestLine = 67_108_864;
 
 /** No text has it. */
@@ -62,29 +62,30 @@ export const postgresCopy: CopyDialect = {
   ownType,
   readCopied(path, columns) {
     const types = columns.map(({ name, type }) => `${quoteText(name)}: ${quoteText(type)}`).join(', ');
-    return `read_csv(${duckdb.quotePath(path)}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, new_line = '\\n', max_line_size = ${longestLine}, columns = {${types}})`;
+    return `read_csv(${duckdb.quotePath(path)}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, new_line = '\\n', max_line_size = ${longestLine}, buffer_size = ${longestLine + 1}, parallel = false, columns = {${types}})`;
   },
   // All values are enclosed: a lone \. would end the rows.
   writeCopied: (table, path) =>
     `COPY (FROM ${table}) TO ${quoteText(path)} (FORMAT csv, HEADER false, FORCE_QUOTE *)`,
-  copyIn(table, columns, { delimiter, quote, escapeCharacter, nullWord, isNullQuoted }) {
+  copyIn(table, columns, { delimiter, quote, escapeCharacter, nullWord, isNullQuoted }, name) {
     const options = [
       `FORMAT csv, ENCODING 'UTF8', DELIMITER ${quoteText(delimiter)}, QUOTE ${quoteText(quote)}`,
       `ESCAPE ${quoteText(escapeCharacter)}, NULL ${quoteText(nullWord ?? noNull)}`,
       ...(isNullQuoted ? [`FORCE_NULL (${columns.map((each) => quoteNames([each])).join(', ')})`] : []),
     ];
-    return `COPY ${table} (${columns.map((each) => quoteNames([each])).join(', ')}) FROM STDIN (${options.join(', ')})`;
+    return `COPY ${table} (${columns.map((each) => quoteNames([each])).join(', ')}) FROM ${name === undefined ? 'STDIN' : quoteText(name)} (${options.join(', ')})`;
   },
-  copyOut(query, format: FileFormat) {
+  copyOut(query, format: FileFormat, name) {
+    const place = name === undefined ? 'STDOUT' : quoteText(name);
     if (format.type === 'PARQUET') throw new SqlError('Parquet is written by the agent');
     // JSON has no control characters, so that nothing is enclosed.
     if (format.type === 'JSON')
-      return `COPY (SELECT row_to_json("rows") FROM (\n${query}\n) AS "rows") TO STDOUT (FORMAT csv, ENCODING 'UTF8', DELIMITER E'\\x02', QUOTE E'\\x01')`;
+      return `COPY (SELECT row_to_json("rows") FROM (\n${query}\n) AS "rows") TO ${place} (FORMAT csv, ENCODING 'UTF8', DELIMITER E'\\x02', QUOTE E'\\x01')`;
     const { header, delimiter, quote = '"', nullWord = '' } = format;
     const options = [
       `FORMAT csv, ENCODING 'UTF8', HEADER ${header}, DELIMITER ${quoteText(delimiter)}, NULL ${quoteText(nullWord)}`,
       `QUOTE ${quoteText(quote)}, ESCAPE ${quoteText(quote)}`,
     ];
-    return `COPY (\n${query}\n) TO STDOUT (${options.join(', ')})`;
+    return `COPY (\n${query}\n) TO ${place} (${options.join(', ')})`;
   },
 };

@@ -90,7 +90,8 @@ const performers: Performers = {
     const { source, before, statement, checks } = action;
     const { ports, warehouse, dialect, limit } = run.context;
     await using file = await openFileToRead(ports, run.artifact.files, source, limit);
-    step.nameFile(file.path, { kind: 'file', name: datasetNames.file(file.name) });
+    for (const shown of [file.path, file.name])
+      step.nameFile(shown, { kind: 'file', name: datasetNames.file(file.name) });
     const { copy } = dialect;
     if (copy !== undefined) return copyFile(action, file, copy, run.context);
     await requireLoadable(checks, file, warehouse);
@@ -111,8 +112,9 @@ const performers: Performers = {
   async 'unload-file'({ target, ...written }, { run, step }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) => {
-      step.nameFile(path, { kind: 'file', name: datasetNames.file(target) });
-      return writeRows(written, path, warehouse, run.context);
+      for (const shown of [path, target])
+        step.nameFile(shown, { kind: 'file', name: datasetNames.file(target) });
+      return writeRows({ ...written, name: target }, path, warehouse, run.context);
     });
     return { ...success, rowCount };
   },

@@ -52,15 +52,12 @@ export async function copyFile(
   try {
     const from = { path: loaded.path, to: 'warehouse', skippedLines: loaded.skippedLines } as const;
     const copied = { ...standardCsv, delimiter: format.delimiter };
+    const names = columns.map(({ name }) => name);
     const fill = (table: string, transaction: Transaction) =>
-      transaction.copy(
-        copy.copyIn(
-          table,
-          columns.map(({ name }) => name),
-          copied,
-        ),
-        from,
-      );
+      transaction.copy(copy.copyIn(table, names, copied), {
+        ...from,
+        shown: copy.copyIn(table, names, copied, file.name),
+      });
     return {
       status: 'SUCCESS',
       ...(await warehouse.transact((transaction) => fillTable(action, columns, dialect, transaction, fill))),

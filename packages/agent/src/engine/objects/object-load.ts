@@ -132,12 +132,12 @@ async function fill(
       name: datasetNames.object(nameStoreInLineage(store), file.object.key),
     });
   let current: LoadedFile | undefined;
+  const { copy } = dialect;
   // The step shows no folder of this machine.
   const warehouse = run.context.warehouse.watch((sql) => {
-    if (current === undefined || dialect.copy !== undefined) return step.noteStatement(sql);
+    if (current === undefined || copy !== undefined) return step.noteStatement(sql);
     return step.noteStatement(sql.replaceAll(dialect.quotePath(current.path), dialect.literal(current.name)));
   });
-  const { copy } = dialect;
   const prepared: PreparedFile[] = [];
   /** Returns whether the file was loaded, and not skipped. */
   async function loadOne(file: LoadedFile, outcome: LoadOutcome, transaction: Transaction): Promise<boolean> {
@@ -174,7 +174,8 @@ async function fill(
   try {
     // Before the transaction, which would be idle meanwhile.
     if (copy !== undefined)
-      for (const file of files) prepared.push(await prepareFile(file, load, columns, copy, run.context));
+      for (const file of files)
+        prepared.push(await prepareFile(file, describeLines(load, file), columns, copy, run.context));
     return await repeatConflicts(() => warehouse.transact(fillAll), run.context);
   } catch (error) {
     if (!(error instanceof FailedFile)) throw error;
@@ -204,8 +205,9 @@ async function copyPrepared(
   if (found.skipped.has(file.object.key)) return false;
   const { copy } = dialect;
   if (copy === undefined || file.bytes === 0) return true;
-  const sql = copy.copyIn(dialect.table(load.target), columns, format);
-  const { rowCount } = await transaction.copy(sql, { path, to: 'warehouse', skippedLines });
+  const write = (name?: string) => copy.copyIn(dialect.table(load.target), columns, format, name);
+  const shown = write(file.name);
+  const { rowCount } = await transaction.copy(write(), { path, to: 'warehouse', skippedLines, shown });
   outcome.rows += rowCount;
   return true;
 }

@@ -56,6 +56,10 @@ describe('s3-unload', () => {
       (await unload(options)).message,
       /the object "out\/totals" exists: choose another filePrefix, or set overwrite to Yes/,
     );
+    assert.match(
+      (await unload({ fieldDelimiter: '||' })).message,
+      /"\|\|", which separates values, has 2 bytes: files are written with one byte, such as ;/,
+    );
     await scene.rows('delete from t');
     assert.equal((await unload({ ...options, overwrite: 'True' })).status, 'SUCCESS');
     assert.equal(String(contentOf('out/totals')), '');

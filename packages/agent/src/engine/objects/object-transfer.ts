@@ -35,7 +35,7 @@ export async function unloadObject(
     name: datasetNames.object(nameStoreInLineage(place.store), place.key),
   });
   try {
-    const written = { query: query(columns), format };
+    const written = { query: query(columns), format, name };
     const { rowCount } = await writeRows(written, partial, warehouse, run.context).catch((error: unknown) => {
       throw nameFile(error, { path: partial, name });
     });

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import avro from 'avsc';
 import { type FakeS3, startFakeS3 } from '../../../testing/fake-s3.ts';
 import { createTestPostgres } from '../../../testing/postgres.ts';
 import { openStoreScene, type StoreScene } from '../../../testing/store-scene.ts';
@@ -81,6 +82,13 @@ describe('s3-load into PostgreSQL', () => {
     ]);
   });
 
+  it('leaves out the header of a file whose lines end by CR', async () => {
+    await connection.execute('create table t (id integer, name text)');
+    s3.put('in/a.csv', 'id,name\r1,x\r2,y\r');
+    const { status, message, rowCount } = await load({ skipHeader: '1' });
+    assert.deepEqual([status, message, rowCount], ['SUCCESS', '2 rows from 1 object', 2]);
+  });
+
   it('names the line, the column and the value of a fault, and loads nothing', async () => {
     await connection.execute('create table t (id integer, name varchar(3))');
     s3.put('in/a.csv', '1,x\n');
@@ -143,6 +151,19 @@ describe('s3-load into PostgreSQL', () => {
     ]);
   });
 
+  it('takes memory for the longest row of an Avro file, not for the largest that is allowed', async () => {
+    await connection.execute('create table t (id integer)');
+    const encoder = new avro.streams.BlockEncoder(
+      avro.Type.forSchema({ type: 'record', name: 'row', fields: [{ name: 'id', type: 'int' }] }),
+    );
+    encoder.end({ id: 1 });
+    s3.put('in/a.avro', Buffer.concat(await encoder.toArray()));
+    await scene.connection.run("set memory_limit = '150MB'");
+    const { status, message } = await load({ fileType: 'AVRO', matchByColumnName: 'Case Insensitive' });
+    assert.equal(status, 'SUCCESS', message);
+    assert.deepEqual(await rows(), [[1]]);
+  });
+
   it('says what is missing before anything is fetched', async () => {
     assert.match((await load()).message, /the table "t" does not exist: make it before/);
     await connection.execute('create table t (id integer)');
@@ -177,6 +198,17 @@ describe('s3-unload and file-unload from PostgreSQL', () => {
     assert.equal(
       String(s3.objects.get('out/rows')?.bytes),
       'id,name,price,day\n1,"a,""b",1.50,02.01.2030\n2,"",,\n3,,2,\n',
+    );
+    const bare = await unload({ fieldOptionallyEnclosed: 'NONE', nullIf: [['no']] });
+    assert.deepEqual([bare.status, bare.rowCount], ['SUCCESS', 3], bare.message);
+    assert.equal(
+      String(s3.objects.get('out/rows')?.bytes),
+      'id,name,price,day\n1,a,"b,1.50,2030-01-02\n2,,no,no\n3,no,2,no\n',
+    );
+    const wide = await unload({ fieldDelimiter: '||' });
+    assert.match(
+      wide.message,
+      /"\|\|", which separates values, has 2 bytes: files are written with one byte/,
     );
     assert.equal((await unload({ fileType: 'JSON' })).status, 'SUCCESS');
     assert.equal(

@@ -92,6 +92,8 @@ export interface CopiedFile {
   readonly to: 'warehouse' | 'file';
   /** Lines at the beginning of the file that are not sent. */
   readonly skippedLines?: number;
+  /** The statement with the name of the file, for those who read what ran. */
+  readonly shown?: string;
 }
 
 /** The files of an artifact, by path. */

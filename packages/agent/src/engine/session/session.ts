@@ -104,7 +104,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       },
       async copy(sql, file, session) {
         signal?.throwIfAborted();
-        const onSuccess = onStatement(sql);
+        const onSuccess = onStatement(file.shown ?? sql);
         const { copy } = warehouse;
         if (copy === undefined) throw new Error('the warehouse reads and writes files itself');
         const result = await keepStatement(sql, () => copy(`${label}${sql}`, file, session, signal));

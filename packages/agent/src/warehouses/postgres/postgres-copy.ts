@@ -5,7 +5,7 @@ import type { CopiedFile } from '../../engine/ports/ports.ts';
 import type { PostgresSocket } from './postgres-socket.ts';
 
 const pieceBytes = 262_144;
-const lineFeed = 10;
+const [lineFeed, carriageReturn] = [10, 13];
 
 type Copied = Pick<CopiedFile, 'path' | 'skippedLines'>;
 
@@ -116,25 +116,34 @@ export class CopyIn extends CopyQuery {
  * @returns the last bytes, in which a line may begin. @throws Error
  */
 function requireNoMark(bytes: Buffer): Buffer {
-  if (bytes.includes('\n\\.\n') || bytes.includes('\n\\.\r'))
+  if (['\n\\.\n', '\n\\.\r', '\r\\.\r'].some((mark) => bytes.includes(mark)))
     throw new Error(
       'the file has a line with nothing but \\. in it, which PostgreSQL takes for its end: enclose the value in quotes',
     );
   return Buffer.from(bytes.subarray(-3));
 }
 
+/** A line ends by LF, CR or both. The two of a pair may be in two pieces. */
 async function* readPieces(file: FileHandle, skippedLines: number): AsyncGenerator<Buffer> {
   let left = skippedLines;
+  let isAfterReturn = false;
   for (;;) {
     // The client copies it.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes), 0, pieceBytes);
     if (bytesRead === 0) return;
     let piece = buffer.subarray(0, bytesRead);
-    while (left > 0 && piece.length > 0) {
-      const end = piece.indexOf(lineFeed);
-      if (end >= 0) left -= 1;
-      piece = end < 0 ? piece.subarray(piece.length) : piece.subarray(end + 1);
+    let at = 0;
+    for (; (left > 0 || isAfterReturn) && at < piece.length; at += 1) {
+      const byte = piece[at];
+      const isPair = isAfterReturn && byte === lineFeed;
+      if (left === 0 && !isPair) {
+        isAfterReturn = false;
+        break;
+      }
+      isAfterReturn = byte === carriageReturn;
+      if (isAfterReturn || (byte === lineFeed && !isPair)) left -= 1;
     }
+    piece = piece.subarray(at);
     if (piece.length > 0) yield piece;
   }
 }

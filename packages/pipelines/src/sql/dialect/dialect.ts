@@ -222,9 +222,13 @@ export interface CopyDialect {
   readCopied(path: string, columns: readonly FileColumn[]): string;
   /** Writes rows in between to a file that `copyIn` reads by the standard separators. */
   writeCopied(table: string, path: string): string;
-  copyIn(table: string, columns: readonly string[], format: CopiedCsv): string;
-  /** @throws SqlError for Parquet, which is written in between */
-  copyOut(query: string, format: FileFormat): string;
+  /** @param name of the file, in a statement that is only shown */
+  copyIn(table: string, columns: readonly string[], format: CopiedCsv, name?: string): string;
+  /**
+   * @param name of the file, in a statement that is only shown
+   * @throws SqlError for Parquet, which is written in between
+   */
+  copyOut(query: string, format: FileFormat, name?: string): string;
 }
 
 export interface Dialect {
