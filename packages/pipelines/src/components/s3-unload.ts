@@ -1,5 +1,5 @@
 /** Writes the rows of a table to an object of a store. */
-import { type Parameters, readCellText } from '../expressions/parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
 import { createRedshiftStores } from '../stores/redshift-stores.ts';
@@ -102,7 +102,8 @@ parameters:
       const isSingle = parameters.yes('singleFile', false);
       const ending = `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`;
       const place = readTarget(prefix, parameters, dialect.stores === undefined ? ending : undefined);
-      if (dialect.stores !== undefined)
+      if (dialect.stores !== undefined) {
+        refuseFormats(parameters);
         return {
           action: 'run-in-store',
           store: place.store,
@@ -111,9 +112,19 @@ parameters:
             ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
           }),
         };
+      }
       return { action: 'unload-object', table, place, gzips, isNew, format, query, role };
     },
   };
+}
+
+/** A warehouse that writes objects itself has its own way to write moments. @throws ParameterError */
+function refuseFormats(parameters: Parameters): void {
+  for (const name of ['dateFormat', 'timeFormat', 'timestampFormat'])
+    if (readMomentFormat(parameters, name) !== undefined)
+      throw new ParameterError(
+        `"${name}" has no effect here: clear it, and unload a view whose columns are written by TO_CHAR`,
+      );
 }
 
 /** @param ending of a name that is not complete; undefined: the warehouse adds one */

@@ -43,7 +43,7 @@ export function createRedshiftStores(names: Names): WarehouseStores {
 
   return {
     load({ load, source, reading, role }) {
-      refuseLoad(load, source.pattern);
+      refuseLoad(load, source.pattern, reading);
       const columns = load.columns.length === 0 ? '' : ` (${load.columns.map(name).join(', ')})`;
       const parts = [
         `COPY ${table(load.target)}${columns}`,
@@ -88,9 +88,19 @@ const listFaults = (condition: string) =>
   `SELECT trim(filename), line_number, trim(colname), trim(raw_field_value), trim(err_reason) FROM stl_load_errors WHERE ${condition} ORDER BY starttime DESC, line_number LIMIT ${namedFaults}`;
 
 function refuseLoad(
-  { onError, purges, sizeLimit, match, format }: WarehouseLoad['load'],
+  { onError, purges, sizeLimit, match, format, conversion }: WarehouseLoad['load'],
   pattern: string,
+  { recordEnd }: WarehouseLoad['reading'],
 ): void {
+  if (conversion !== undefined)
+    refuse(
+      'loads no Avro files here: write them as CSV, JSON or Parquet, or load them in the embedded warehouse',
+    );
+  if (recordEnd !== undefined) refuse('ends rows with line breaks only: clear "recordDelimiter"');
+  if (format.type === 'JSON' && format.stripsNulls === true)
+    refuse('keeps members of JSON whose value is null: set "stripNullValues" to No');
+  if (format.type === 'CSV' && format.timeFormat !== undefined)
+    refuse('has no format for times of the day: clear "timeFormat"');
   if (pattern !== '' && pattern !== '.*')
     refuse('loads all objects that begin with the prefix: clear "pattern", and name a longer prefix');
   if (onError.how === 'skip-file')
