@@ -76,7 +76,7 @@ describe('a wrong pipeline', () => {
   });
 
   it('includes one that needs an unsupported warehouse', async () => {
-    const expected = { name: 'Elsewhere', warehouse: 'SNOWFLAKE', agentDeploymentType: 'HYBRID' };
+    const expected = { name: 'Elsewhere', warehouse: 'DATABRICKS', agentDeploymentType: 'HYBRID' };
     const { projectId } = await client.ask('POST', '/v1/projects', expected);
     const elsewhere = Project.open(client, projectId);
     await client.ask('POST', `${elsewhere.path}/environments`, { name: 'dev' });
@@ -86,7 +86,7 @@ describe('a wrong pipeline', () => {
     });
     const run = await elsewhere.run('sql');
     assert.equal(run.status, 'FAILED');
-    assert.match(run.message ?? '', /sql\.orch\.yaml, line 1, component "Script": .*DUCKDB.*SNOWFLAKE/);
+    assert.match(run.message ?? '', /sql\.orch\.yaml, line 1, component "Script": .*DUCKDB.*DATABRICKS/);
     assert.equal((await elsewhere.run('none')).status, 'SUCCESS');
   });
 });

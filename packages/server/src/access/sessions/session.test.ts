@@ -157,4 +157,8 @@ test('a wrong cookie is refused, and counts against its address', async () => {
       'session-invalid',
     );
   requireProblem(await bare.get('/me', { headers: { cookie: `${name}=x` } }), 429, 'rate-limited');
+  // What a sibling domain can set is none of them.
+  const { sessions } = own.deps;
+  assert.equal(sessions.readCookie(`\xa0${name}=x`), undefined);
+  assert.equal(sessions.readCookie(`${name}=x; a=b;\t${name}=y`), '', 'two of the name are none');
 });

@@ -281,3 +281,42 @@ test('the stored client secret is not sent to another issuer', async () => {
       'identity-issuer-unusable',
     );
 });
+
+test('another site only gets a page that asks first', async () => {
+  const url = `/sign-in/issuers/${scene.id}?returnTo=/docs`;
+  for (const site of ['cross-site', 'same-site']) {
+    const headers = { 'sec-fetch-site': site };
+    const page = await server.transport({ method: 'GET', url, headers, body: undefined });
+    assert.equal(page.status, 200);
+    assert.equal(page.headers['set-cookie'], undefined);
+    assert.match(page.text, /href="\.\.\/\.\.\/sign-in\/issuers\/[\w-]+\?returnTo=\/docs"/);
+  }
+});
+
+test('each attempt counts against its address before the issuer is asked', async () => {
+  const own = await startTestServer({
+    database: server.database,
+    settings: {
+      HEADGATE_EGRESS_ALLOW: '127.0.0.0/8',
+      HEADGATE_RATE_LIMIT: '1000',
+      HEADGATE_RATE_LIMIT_REFUSED: '3',
+    },
+  });
+  const visit = (url: string, cookie: string) =>
+    own.transport({ method: 'GET', url, headers: { cookie }, body: undefined });
+  const started = await visit(`/sign-in/issuers/${scene.id}`, '');
+  const cookie = String(started.headers['set-cookie']).split(';', 1)[0] ?? '';
+  const state = new URL(String(started.headers.location)).searchParams.get('state');
+  let asked = 0;
+  scene.issuer.intercept = (request) => {
+    if (request.url?.startsWith('/token')) asked += 1;
+    return false;
+  };
+  const iss = encodeURIComponent(scene.issuer.issuer);
+  const callback = `/sign-in/issuers/${scene.id}/callback?state=${state}&iss=${iss}&code=bad`;
+  const statuses: number[] = [];
+  for (let each = 0; each < 6; each += 1) statuses.push((await visit(callback, cookie)).status);
+  scene.issuer.intercept = undefined;
+  assert.deepEqual(statuses, [400, 400, 400, 429, 429, 429]);
+  assert.equal(asked, 3);
+});

@@ -58,6 +58,9 @@ test('a link ends with its time, with a later link, and with its user', async ()
   const third = await createLink(account, ada.actorId);
   await account.admin.patch(`/users/${ada.actorId}`, { active: false });
   assert.equal((await use(third)).status, 404, 'inactive');
+  await account.admin.patch(`/users/${ada.actorId}`, { active: true });
+  assert.equal((await use(third)).status, 404, 'it does not come back');
+  await account.admin.patch(`/users/${ada.actorId}`, { active: false });
   requireProblem(await account.admin.post(`/users/${ada.actorId}/sign-in-links`, {}), 409, 'user-inactive');
 });
 
