@@ -226,7 +226,7 @@ test('a query that takes too long ends, and the reason says how long it may take
   );
   assert.deepEqual(outcome.queryResult?.rows, [['a\uFFFD']], 'without what the server cannot store');
   const other = await handler(
-    { ...work, payload: { ...payload, warehouse: { kind: 'snowflake' }, sql } },
+    { ...work, payload: { ...payload, warehouse: { kind: 'databricks' }, sql } },
     readingContext,
   );
   assert.match(other.message ?? '', /does not support/);

@@ -5,9 +5,9 @@ export const buildIssuer = ({ named }: Place) => ({
   name: named('Acme'),
   issuer: `https://login.example.com/${named('acme')}`,
   clientId: 'headgate',
-  clientSecret: 'the secret of the client',
   userClaim: 'preferred_username',
   domains: ['example.com'],
+  clientSecret: 'correct horse battery staple',
 });
 
 async function createIssuer(place: Place): Promise<string> {

@@ -44,10 +44,14 @@ async function runExample(operation: Operation, place: Place) {
 }
 
 const isRead = (operation: Operation) => operation.events.length === 0;
+/** The caller is a credential, which has no sessions to end; `sessions/session.test.ts` ends those of users. */
+const withoutEffect = new Set(['deleteOwnSessions']);
 
 test('every write operation records one of its declared events, with actor, subject and states', async () => {
   const place = await createPlace(await server.account());
-  for (const operation of sortGuards(operations.filter((each) => !isRead(each)))) {
+  for (const operation of sortGuards(
+    operations.filter((each) => !isRead(each) && !withoutEffect.has(each.id)),
+  )) {
     const at = takesPlaceAway(operation) ? await createPlace(await server.account()) : place;
     const { events, answer } = await runExample(operation, at);
     assert.ok(events.length > 0, `${operation.id} leaves no event`);

@@ -45,8 +45,8 @@ function listPointers(schema: Schema | undefined, at = ''): string[] {
 
 /** Names of members that hold a secret, not the place of one. */
 const secretName = /(^|\/)(password|passphrase|secret|\w*Secret|token|\w*Token|privateKey|apiKey)$/;
-/** A page token, and whether there is a token. */
-const noSecrets = /\/(paginationToken|hasToken)$/;
+/** A page token, and whether there is a token or a secret. */
+const noSecrets = /\/(paginationToken|hasToken|hasClientSecret)$/;
 
 test('a body or response with a member named like a secret declares that it holds one', () => {
   for (const { id, surface, body, success, bodyHoldsSecret = [], answerHoldsSecret } of operations) {

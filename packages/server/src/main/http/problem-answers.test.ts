@@ -68,7 +68,7 @@ test('the type of a problem is a URL, with HTML for people and JSON for programs
   assert.match(data.headers['content-type'] ?? '', /^application\/json/);
   assert.deepEqual(
     data.body.codes.map(({ code }) => code),
-    ['token-required', 'token-invalid', 'git-password-required', 'git-password-refused'],
+    ['token-required', 'token-invalid', 'session-invalid', 'git-password-required', 'git-password-refused'],
   );
   for (const { headers } of [page, data]) assert.equal(headers.vary, 'Accept');
 });
