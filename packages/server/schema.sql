@@ -330,12 +330,15 @@ create table alert_mail (
   ended_at timestamp with time zone,
   project_id uuid,
   is_confirmation boolean not null default false,
+  invitation_id uuid,
   constraint alert_mail_key PRIMARY KEY (account_id, mail_id),
-  constraint alert_mail_kind CHECK ((is_confirmation = (project_id IS NULL))),
+  constraint alert_mail_kind CHECK (((num_nonnulls(project_id, invitation_id) + (is_confirmation)::integer) = 1)),
   constraint alert_mail_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE,
+  constraint alert_mail_of_invitation FOREIGN KEY (account_id, invitation_id) REFERENCES invitation(account_id, invitation_id) ON DELETE CASCADE,
   constraint alert_mail_of_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
   constraint alert_mail_state CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text])))
 );
+CREATE INDEX alert_mail_by_invitation ON public.alert_mail USING btree (account_id, invitation_id) WHERE (invitation_id IS NOT NULL);
 CREATE INDEX alert_mail_by_project ON public.alert_mail USING btree (account_id, project_id) WHERE (project_id IS NOT NULL);
 
 create table alert_mail_part (
@@ -1065,6 +1068,46 @@ create table identity_issuer (
   constraint identity_issuer_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE,
   constraint identity_issuer_taken UNIQUE (account_id, issuer)
 );
+
+create table invitation (
+  account_id uuid not null,
+  invitation_id uuid not null,
+  user_name text not null,
+  user_name_key text not null,
+  display_name text,
+  email text,
+  secret_digest bytea not null,
+  created_by uuid not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint invitation_key PRIMARY KEY (account_id, invitation_id),
+  constraint invitation_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE,
+  constraint invitation_secret_taken UNIQUE (secret_digest),
+  constraint invitation_taken UNIQUE (account_id, user_name_key)
+);
+
+create table invitation_group (
+  account_id uuid not null,
+  invitation_id uuid not null,
+  group_id uuid not null,
+  constraint invitation_group_key PRIMARY KEY (account_id, invitation_id, group_id),
+  constraint invitation_group_of_group FOREIGN KEY (account_id, group_id) REFERENCES directory_group(account_id, group_id) ON DELETE CASCADE,
+  constraint invitation_group_of_invitation FOREIGN KEY (account_id, invitation_id) REFERENCES invitation(account_id, invitation_id) ON DELETE CASCADE
+);
+CREATE INDEX invitation_group_by_group ON public.invitation_group USING btree (account_id, group_id);
+
+create table invitation_role (
+  account_id uuid not null,
+  invitation_id uuid not null,
+  project_id uuid not null,
+  environment_name text,
+  role text not null,
+  constraint invitation_role_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE,
+  constraint invitation_role_in_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
+  constraint invitation_role_of_invitation FOREIGN KEY (account_id, invitation_id) REFERENCES invitation(account_id, invitation_id) ON DELETE CASCADE,
+  constraint invitation_role_once UNIQUE NULLS NOT DISTINCT (account_id, invitation_id, project_id, environment_name, role)
+);
+CREATE INDEX invitation_role_by_project ON public.invitation_role USING btree (account_id, project_id, environment_name);
 
 create table lineage_event (
   account_id uuid not null,

@@ -103,7 +103,8 @@ export const headings = [
   { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
   {
     tag: 'Sign-in',
-    about: 'How people sign in: identity issuers, sign-in links, and the sessions of their browsers.',
+    about:
+      'How people sign in: identity issuers, sign-in links, invitations, and the sessions of their browsers.',
   },
   { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
   { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },

@@ -77,6 +77,18 @@ export const DateTime = named(
 );
 export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
 
+/** Plain: no character has a meaning in the headers of a mail. */
+export const mailAddressForm =
+  /^(?=[^@]{1,64}@)[A-Za-z0-9_+=~-]+(\.[A-Za-z0-9_+=~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
+export const MailAddress = named(
+  'MailAddress',
+  Type.String({
+    maxLength: 320,
+    pattern: mailAddressForm.source,
+    'x-form': 'a plain e-mail address without a name, such as on-call@example.com',
+  }),
+);
+
 /** A larger `size` is capped at 100, not refused. */
 export const pageQuery = {
   page: Type.Integer({

@@ -49,6 +49,7 @@ import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
 import { identityIssuerOperations } from './sign-in/identity-issuer.ts';
+import { invitationOperations } from './sign-in/invitation.ts';
 import { signInLinkOperations } from './sign-in/sign-in-link.ts';
 import { signInSessionOperations } from './sign-in/sign-in-session.ts';
 import { streamingPipelineOperations } from './streaming-pipeline/streaming-pipeline.ts';
@@ -142,6 +143,7 @@ export * from './secret/sealed-header.ts';
 export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
 export * from './sign-in/identity-issuer.ts';
+export * from './sign-in/invitation.ts';
 export * from './sign-in/sign-in-link.ts';
 export * from './sign-in/sign-in-session.ts';
 export * from './streaming-pipeline/streaming-pipeline.ts';
@@ -211,6 +213,7 @@ export const operationLists = [
   secretOperations,
   sharedPipelineOperations,
   identityIssuerOperations,
+  invitationOperations,
   signInLinkOperations,
   signInSessionOperations,
   streamingPipelineOperations,

@@ -62,7 +62,8 @@ const values: Readonly<Record<string, string>> = {
   'ai_working_copy.source_branch': "'main'",
   'ai_working_copy.state': "case when n % 100 = 0 then 'OPEN' else 'MERGED' end",
   'alert_mail.is_confirmation': 'n % 1000 = 0',
-  'alert_mail.project_id': 'case when n % 1000 > 0 then md5((n / 100)::text)::uuid end',
+  'alert_mail.invitation_id': 'case when n % 1000 = 1 then md5(n::text)::uuid end',
+  'alert_mail.project_id': 'case when n % 1000 > 1 then md5((n / 100)::text)::uuid end',
   'alert_mail_part.alert_id': 'md5((n / 2)::text)::uuid',
   'alert_mail_part.reason': 'null',
   'alert_mail.state': "case when n % 100 = 0 then 'pending' else 'sent' end",
@@ -97,6 +98,10 @@ const values: Readonly<Record<string, string>> = {
   // An account has 20 at most.
   'identity_issuer.account_id': 'case when n <= 20 then $1 else md5((n / 20)::text) end::uuid',
   'identity_issuer.user_attribute': "'userName'",
+  // An account has 1,000 at most.
+  'invitation.account_id': 'case when n <= 1000 then $1 else md5((n / 1000)::text) end::uuid',
+  'invitation_group.invitation_id': 'md5((n / 20)::text)::uuid',
+  'invitation_role.invitation_id': 'md5((n / 20)::text)::uuid',
   'sign_in_session.identity_issuer_id': 'md5((n % 20)::text)::uuid',
   'sign_in_session.method': "'ISSUER'",
   'sign_in_session.user_id': 'md5((n / 5)::text)::uuid',

@@ -7,6 +7,7 @@ import {
   DateTime,
   EnvironmentName,
   ifMatchHeader,
+  MailAddress,
   Name,
   OpaqueId,
   oneOf,
@@ -57,17 +58,6 @@ const WebhookIds = Type.Array(OpaqueId, {
   description: 'Webhooks that get the event `alert-raised`, whatever their filters are',
 });
 
-/** Plain: no character has a meaning in the headers of a mail. */
-export const mailAddressForm =
-  /^(?=[^@]{1,64}@)[A-Za-z0-9_+=~-]+(\.[A-Za-z0-9_+=~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
-const MailAddress = named(
-  'MailAddress',
-  Type.String({
-    maxLength: 320,
-    pattern: mailAddressForm.source,
-    'x-form': 'a plain e-mail address without a name, such as on-call@example.com',
-  }),
-);
 const Emails = Type.Array(MailAddress, {
   maxItems: 20,
   uniqueItems: true,

@@ -21,7 +21,7 @@ const longestOverlapSeconds = 7 * 86_400;
 /** Role names are not case-sensitive and can have spaces; responses have SUPER_ADMIN, OWNER, … */
 const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
 
-const ScopedRole = named(
+export const ScopedRole = named(
   'ScopedRole',
   Type.Object({
     projectId: ProjectId,
@@ -30,6 +30,13 @@ const ScopedRole = named(
   }),
 );
 export type ScopedRole = Static<typeof ScopedRole>;
+
+/** A role in a project or in one environment of it, in requests. */
+export const RequestedRole = Type.Object({
+  projectId: ProjectId,
+  environmentName: Type.Optional(EnvironmentName),
+  role: RoleWord,
+});
 
 export const Credential = named(
   'Credential',
@@ -85,16 +92,7 @@ export const createCredential = operation({
   body: Type.Object({
     name: Name,
     role: RoleWord,
-    roles: Type.Optional(
-      Type.Array(
-        Type.Object({
-          projectId: ProjectId,
-          environmentName: Type.Optional(EnvironmentName),
-          role: RoleWord,
-        }),
-        { maxItems: roleLimit },
-      ),
-    ),
+    roles: Type.Optional(Type.Array(RequestedRole, { maxItems: roleLimit })),
     projectId: Type.Optional(ProjectId),
     expiresAt: Type.Optional(DateTime),
   }),

@@ -12,6 +12,9 @@ export const signInOutcomes = {
     'identity-issuer-created',
     'identity-issuer-updated',
     'identity-issuer-deleted',
+    'invitation-created',
+    'invitation-accepted',
+    'invitation-deleted',
   ],
   problems: {
     'session-not-found': kind<{ id: string }>(
@@ -29,6 +32,38 @@ export const signInOutcomes = {
       'Browsers keep sessions only over HTTPS or on localhost, and the public address of the server is neither.',
       ({ publicUrl }) =>
         `Nobody can sign in at ${publicUrl}: browsers keep a session only over HTTPS or on localhost. Set HEADGATE_PUBLIC_URL to the https address of the server.`,
+    ),
+    'invitation-not-found': kind<{ id: string }>(
+      404,
+      'The account has no such open invitation.',
+      ({ id }) => `There is no open invitation ${id}.`,
+    ),
+    'invitation-taken': kind<{ name: string }>(
+      409,
+      'There is an open invitation for this userName. Case does not matter.',
+      ({ name }) => `${quoted(name)} is invited already; withdraw that invitation to make another one.`,
+    ),
+    'too-many-invitations': kind<{ limit: number }>(
+      409,
+      'The account has as many open invitations as it may have. Withdraw one.',
+      ({ limit }) =>
+        `The account has ${limit} open invitations, the most that it may have; withdraw one first.`,
+    ),
+    'users-from-directory': kind(
+      409,
+      'The users of the account come from its directory, by SCIM.',
+      () =>
+        'The account has a credential with the role DIRECTORY: users come from the directory. Add the person there.',
+    ),
+    'invitation-mail-refused': kind<{ reason: string }>(
+      409,
+      'The invitation cannot be sent by mail.',
+      ({ reason }) => `${reason} Leave out \`email\` and send \`url\` to the person yourself.`,
+    ),
+    'unknown-group': kind<{ ids: readonly string[] }>(
+      422,
+      'The body names a group that the account does not have.',
+      ({ ids }) => `The account has no group ${ids.join(', ')}.`,
     ),
     'identity-issuer-not-found': kind<{ id: string }>(
       404,

@@ -4,7 +4,7 @@ import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { DateTime, ifMatchHeader, Name, OpaqueId, pageOf, pageQuery, Uuid } from '../primitives.ts';
 
-const UserName = Type.String({
+export const UserName = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '\\S',

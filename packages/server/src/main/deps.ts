@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
 import { createOpenidClient, type OpenidClient } from '../access/identity-issuers/index.ts';
+import type { InviteByMail } from '../access/invitations/index.ts';
 import { type ClientAuthentication, createClientAuthentication } from '../access/tokens/index.ts';
 import { createPipelineReader, type PipelineReader } from '../delivery/artifacts/index.ts';
 import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
@@ -39,6 +40,7 @@ import { createLeases, type Leases } from '../kernel/work/lease.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
 import { type AiTasks, createAiTasks } from '../runtime/ai-tasks/index.ts';
 import { createPlatform, createPlatformTools, type Platform, type Tool } from '../runtime/ai-tools/index.ts';
+import { writeInvitationMail } from '../runtime/alerts/index.ts';
 import { collectManifestUses, collectWorkOwners, requireUniqueNames } from './assembly.ts';
 import type { Config } from './config.ts';
 import { getMasterKeyFile, openDatabaseFor } from './database.ts';
@@ -59,6 +61,7 @@ export interface Dependencies extends Services {
   egress: EgressGuard;
   /** For identity issuers. */
   openid: OpenidClient;
+  inviteByMail: InviteByMail;
   /** For client ids and secrets. */
   clients: ClientAuthentication;
   git: Git;
@@ -179,6 +182,7 @@ export async function createDependencies(config: Config, input: ProcessServices)
     wakes,
     leases: createLeases({ database, clock }),
     openid: createOpenidClient({ egress, clock, sealer, config, ca: input.issuerCa }),
+    inviteByMail: (tx, invitation, now) => writeInvitationMail(tx, invitation, { newId, config }, now),
     clients: createClientAuthentication({ sealer, database, clock, newId, log }),
     git,
     hosted,

@@ -220,7 +220,31 @@ const insertGrants = statement(
   from jsonb_to_recordset($grants) as g ("projectId" uuid, "environmentName" text, role text)`,
 );
 
+const selectDirectory = statement(
+  { parameters: { account_id: 'uuid', now: 'timestamptz' }, row: { is_managed: 'boolean' } },
+  `
+  select exists (
+    select from credential c where c.account_id = $account_id and c.account_role = 'DIRECTORY' and c.revoked_at is null
+      and (c.expires_at is null or c.expires_at > $now)) as is_managed`,
+);
+
+/** Whether a directory may send the users of the account, by SCIM. */
+export async function isDirectoryManaged(tx: Transaction, accountId: string, now: Date): Promise<boolean> {
+  const [found] = await tx.query(selectDirectory, { account_id: accountId, now });
+  return found?.is_managed === true;
+}
+
 const projectOfGrant = /^Key \(account_id, project_id\)=\(\S+, (\S+)\)/;
+
+/** The problems `unknown-project` and `unknown-environment`, at commit, of a table with roles. */
+export function explainUnknownPlaces(tx: Transaction, table: string): void {
+  tx.onConstraint(`${table}_in_project`, ({ detail }) =>
+    problem('unknown-project', { id: projectOfGrant.exec(detail ?? '')?.[1] ?? '' }),
+  );
+  tx.onConstraint(`${table}_in_environment`, ({ detail }) =>
+    problem('unknown-environment', { name: /, ([^,]*)\) is not present/.exec(detail ?? '')?.[1] ?? '' }),
+  );
+}
 
 /** Throws `unknown-project` and `unknown-environment` at commit. */
 export function insertRoleGrants(
@@ -230,12 +254,7 @@ export function insertRoleGrants(
   grants: readonly RoleGrant[],
 ): void {
   if (grants.length === 0) return;
-  tx.onConstraint('role_grant_in_project', ({ detail }) =>
-    problem('unknown-project', { id: projectOfGrant.exec(detail ?? '')?.[1] ?? '' }),
-  );
-  tx.onConstraint('role_grant_in_environment', ({ detail }) =>
-    problem('unknown-environment', { name: /, ([^,]*)\) is not present/.exec(detail ?? '')?.[1] ?? '' }),
-  );
+  explainUnknownPlaces(tx, 'role_grant');
   tx.send(insertGrants, {
     account_id: scope.accountId,
     credential_id: credentialId,

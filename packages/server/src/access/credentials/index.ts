@@ -5,12 +5,15 @@ import { credentialRoutes } from './credential.routes.ts';
 export {
   type Client,
   clientSecretPurpose,
+  explainUnknownPlaces,
   findClientById,
   generateClientId,
   hasSecret,
   insertCredential,
+  isDirectoryManaged,
   recordTokenUse,
   setSecret,
 } from './credential.store.ts';
+export { type RoleGrant, readGrants } from './role.ts';
 
 export const credentials: Slice<{ sealer: Sealer }> = { name: 'credentials', routes: credentialRoutes };

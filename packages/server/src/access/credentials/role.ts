@@ -16,18 +16,24 @@ export interface RoleGrant {
   role: ProjectRole | EnvironmentRole;
 }
 
+type RequestedRoles = readonly { projectId: string; environmentName?: string | undefined; role: string }[];
+
 interface RoleRequest {
   role: string;
-  roles?: readonly { projectId: string; environmentName?: string | undefined; role: string }[] | undefined;
+  roles?: RequestedRoles | undefined;
   projectId?: string | undefined;
 }
 
-/** The account role and the grants of a request. Throws `unknown-role`. */
-export function readRoles(body: RoleRequest): { accountRole: AccountRole; grants: RoleGrant[] } {
-  const grants = (body.roles ?? []).map(({ projectId, environmentName, role }, index): RoleGrant => {
+/** Of the member `roles` of a body. Throws `unknown-role`. */
+export const readGrants = (roles: RequestedRoles): RoleGrant[] =>
+  roles.map(({ projectId, environmentName, role }, index) => {
     const allowed = environmentName === undefined ? projectRoles : environmentRoles;
     return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };
   });
+
+/** The account role and the grants of a request. Throws `unknown-role`. */
+export function readRoles(body: RoleRequest): { accountRole: AccountRole; grants: RoleGrant[] } {
+  const grants = readGrants(body.roles ?? []);
   const accountRole = findWord(accountRoles, body.role);
   if (body.projectId === undefined || accountRole !== undefined) {
     return { accountRole: accountRole ?? requireRole(accountRoles, body.role, 'body.role'), grants };

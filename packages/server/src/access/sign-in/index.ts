@@ -4,6 +4,16 @@ import { signInRoutes } from './sign-in.routes.ts';
 import { signInLinkRoutes } from './sign-in-link.routes.ts';
 
 export { createOperatorLink } from './operator-link.ts';
+export {
+  createFormOptions,
+  pageHeaders,
+  renderButton,
+  sendElsewhere,
+  sendPage,
+  sendUnavailable,
+} from './sign-in.page.ts';
+export { isSignInAddress, isSignInRequest } from './sign-in-address.ts';
+export { linkForm } from './sign-in-link.store.ts';
 
 export const signIn: Slice<IssuerSignInServices> = {
   name: 'sign-in',

@@ -27,7 +27,7 @@ import {
 } from '../sessions/index.ts';
 import { namePendingCookie, openPending, pendingSeconds, sealPending } from './pending-sign-in.ts';
 import { findPerson, findUserBySubject, isStorable, PersonRefused } from './person.ts';
-import { sendPage } from './sign-in.page.ts';
+import { sendPage, sendUnavailable } from './sign-in.page.ts';
 import { isSignInRequest, readReturnPath } from './sign-in-address.ts';
 
 export interface IssuerSignInServices extends SessionServices {
@@ -217,16 +217,6 @@ async function recordRefusal(
   const after = { issuerName: issuer.name, reason: failure.message, address: request.ip };
   await services.database.transaction((tx) =>
     record(services, tx, request, issuer.account_id, null, [{ name: 'sign-in-refused', subject, after }]),
-  );
-}
-
-export function sendUnavailable(reply: FastifyReply, depthOfPage: number, publicUrl: string): FastifyReply {
-  const title = 'Nobody can sign in at this address';
-  return sendPage(
-    reply,
-    { status: 400, title, depth: depthOfPage },
-    html`<p>Browsers keep a session only over HTTPS or on localhost. Open the server by an https address, or on its own
-machine by localhost. Its public address is ${publicUrl}.</p>`,
   );
 }
 

@@ -7,6 +7,7 @@ import { type ColumnTypes, type RowOf, statement, type Transaction } from '../..
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import { isDirectoryManaged } from '../credentials/index.ts';
 import type { Claims, IssuerOfAccount } from '../identity-issuers/index.ts';
 import { foldName, insertUser, presentUser, type StoredUser } from '../users/index.ts';
 import { administratorName } from './administrator.ts';
@@ -71,13 +72,6 @@ const insertIdentity = statement(
   `
   insert into user_identity (account_id, identity_issuer_id, subject, user_id, created_at)
   values ($account_id, $identity_issuer_id, $subject, $user_id, $created_at)`,
-);
-const selectDirectory = statement(
-  { parameters: { account_id: 'uuid', now: 'timestamptz' }, row: { is_managed: 'boolean' } },
-  `
-  select exists (
-    select from credential c where c.account_id = $account_id and c.account_role = 'DIRECTORY' and c.revoked_at is null
-      and (c.expires_at is null or c.expires_at > $now)) as is_managed`,
 );
 
 /** Undefined: nobody with this subject has signed in. */
@@ -156,8 +150,7 @@ async function createPerson(
 ): Promise<FoundUser> {
   const unknown = `No user of the account has the ${issuer.user_attribute} ${JSON.stringify(value)}.`;
   if (!issuer.creates_users) throw new PersonRefused(`${unknown} Ask an administrator to add you.`);
-  const [directory] = await tx.query(selectDirectory, { account_id: issuer.account_id, now });
-  if (directory?.is_managed === true)
+  if (await isDirectoryManaged(tx, issuer.account_id, now))
     throw new PersonRefused(`${unknown} The directory of the account has not sent you yet.`);
   const displayName = claims.name;
   const row: StoredUser = {

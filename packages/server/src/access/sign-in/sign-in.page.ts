@@ -1,6 +1,7 @@
 /** The pages of signing in. They need no script; links are relative, so that they work behind a proxy. */
 import type { FastifyReply } from 'fastify';
 import { html, type Markup } from '../../kernel/http/html.ts';
+import { cutLateBody } from '../../kernel/http/late-body.ts';
 
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -36,6 +37,36 @@ ${content}
 `;
   return reply.code(status).headers(pageHeaders).send(page.text);
 }
+
+export function sendElsewhere(reply: FastifyReply, depth: number): FastifyReply {
+  return sendPage(
+    reply,
+    { status: 403, title: 'The request came from another site', depth },
+    html`<p>Open the page at the server's own address, and try again there.</p>`,
+  );
+}
+
+export function sendUnavailable(reply: FastifyReply, depthOfPage: number, publicUrl: string): FastifyReply {
+  const title = 'Nobody can sign in at this address';
+  return sendPage(
+    reply,
+    { status: 400, title, depth: depthOfPage },
+    html`<p>Browsers keep a session only over HTTPS or on localhost. Open the server by an https address, or on its own
+machine by localhost. Its public address is ${publicUrl}.</p>`,
+  );
+}
+
+const formBytes = 16_384;
+const formMilliseconds = 10_000;
+
+/** Of a route that takes a form without members that matter: its button is all there is. */
+export const createFormOptions = (depth: number) => ({
+  bodyLimit: formBytes,
+  onRequest: cutLateBody(formMilliseconds, (reply) => {
+    sendPage(reply, { status: 408, title: 'The form did not arrive in time', depth }, html``);
+  }),
+  config: { bodyType: 'application/x-www-form-urlencoded' },
+});
 
 export const renderButton = (action: string, label: string): Markup =>
   html`<form method="post" action="${action}"><button>${label}</button></form>`;

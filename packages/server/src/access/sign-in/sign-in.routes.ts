@@ -4,7 +4,6 @@ import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { html } from '../../kernel/http/html.ts';
-import { cutLateBody } from '../../kernel/http/late-body.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { noSniffing } from '../../kernel/http/sniffing.ts';
 import { isSameOrigin } from '../../kernel/security/same-origin.ts';
@@ -18,14 +17,20 @@ import {
   setSessionCookie,
 } from '../sessions/index.ts';
 import { administratorName, ensureAdministrator } from './administrator.ts';
-import { type IssuerSignInServices, issuerSignInRoutes, sendUnavailable } from './issuer-sign-in.routes.ts';
-import { pageHeaders, renderButton, sendPage, style, stylePath } from './sign-in.page.ts';
+import { type IssuerSignInServices, issuerSignInRoutes } from './issuer-sign-in.routes.ts';
+import {
+  createFormOptions,
+  pageHeaders,
+  renderButton,
+  sendElsewhere,
+  sendPage,
+  sendUnavailable,
+  style,
+  stylePath,
+} from './sign-in.page.ts';
 import { isLoopbackRequest, isSignInRequest, readReturnPath } from './sign-in-address.ts';
 import { linkPath } from './sign-in-link.routes.ts';
 import { findLinkParameters, type LinkRow, linkForm, selectLink, takeLink } from './sign-in-link.store.ts';
-
-const formBytes = 16_384;
-const formMilliseconds = 10_000;
 
 const selectUser = statement(
   {
@@ -119,14 +124,7 @@ ${renderButton('', `Sign in as ${name}`)}`,
     );
   });
 
-  const cut = cutLateBody(formMilliseconds, (reply) => {
-    sendPage(reply, { status: 408, title: 'The form did not arrive in time', depth: 2 }, html``);
-  });
-  const ofForm = {
-    bodyLimit: formBytes,
-    onRequest: cut,
-    config: { bodyType: 'application/x-www-form-urlencoded' },
-  };
+  const ofForm = createFormOptions(2);
 
   app.post(`${linkPath}/:secret`, ofForm, async (request: LinkRequest, reply) => {
     // Another site could sign a visitor in as somebody else.
@@ -227,13 +225,5 @@ function sendUnusable(reply: FastifyReply): FastifyReply {
     reply,
     { status: 404, title: 'This link cannot be used', depth: 2 },
     html`<p>It was used, has expired, or a later link replaced it. Ask for a new one.</p>`,
-  );
-}
-
-function sendElsewhere(reply: FastifyReply, depth: number): FastifyReply {
-  return sendPage(
-    reply,
-    { status: 403, title: 'The request came from another site', depth },
-    html`<p>Open the page at the server's own address, and try again there.</p>`,
   );
 }

@@ -66,7 +66,7 @@ function steady(operation: Operation, place: Place) {
         .replaceAll(/("kid":)"[^"]+"/g, '$1"kbR5UGDhCGv9MqpwzmK7CMFVvqN7FYmOVgBTaiz9p_c"')
         .replaceAll(/("receipt":)"[^"]+"/g, '$1"(a compact JWS)"')
         .replaceAll(/((?:state|code_challenge)=)[\w-]{43}/g, '$1(43-characters)')
-        .replaceAll(/(sign-in\/links\/)[\w-]{43}/g, '$1(43-characters)')
+        .replaceAll(/(sign-in\/(?:links|invitations)\/)[\w-]{43}/g, '$1(43-characters)')
         .replaceAll(/whsec_[\w+/]{43}=/g, 'whsec_(the key in base64, shown only now)')
         .replaceAll(/("clientSecret":)"[^"]+"/g, '$1"(43 characters, shown only now)"'),
     ) as Value;

@@ -1,5 +1,6 @@
 /** Sends the mails of alerts, outside of transactions: a mail is sent at least once, also if a server dies. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { invitationPath, makeInvitationSecret } from '../../access/invitations/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
@@ -20,7 +21,7 @@ import {
 } from './mail.store.ts';
 import { makeConfirmationToken, makeRecipientToken, renderMailLink } from './mail-links.ts';
 import { linkDays, mailKind } from './mail-recipient.store.ts';
-import { renderConfirmationMail, renderRefusalFooter } from './mail-text.ts';
+import { renderConfirmationMail, renderInvitationMail, renderRefusalFooter } from './mail-text.ts';
 import {
   createMailTransport,
   type Mail,
@@ -72,6 +73,11 @@ function buildMail({ sealer, config: { publicUrl } }: MailSenderServices, mail: 
       ...addressed,
       ...renderConfirmationMail(mail.account_name ?? '', { link, refusal, days: linkDays }),
     };
+  }
+  if (mail.invitation_id !== null) {
+    const link = `${publicUrl}${invitationPath}/${makeInvitationSecret(sealer, mail.invitation_id)}`;
+    const until = mail.expires_at ?? undefined;
+    return { ...addressed, ...renderInvitationMail(mail.account_name ?? '', { link, refusal, until }) };
   }
   return { ...addressed, subject, text: refusal === undefined ? body : body + renderRefusalFooter(refusal) };
 }

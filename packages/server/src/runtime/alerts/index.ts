@@ -9,6 +9,7 @@ import type { AlertServices } from './alerting.ts';
 import { type MailLinkServices, mailLinkRoutes } from './mail-link.routes.ts';
 import { removeUnansweredRecipients } from './mail-recipient.store.ts';
 
+export { writeInvitationMail } from './invitation-mail.store.ts';
 export type { MailLimits } from './mail-recipient.store.ts';
 export type { MailSettings } from './mail-transport.ts';
 

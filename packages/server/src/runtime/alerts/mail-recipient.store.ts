@@ -182,7 +182,7 @@ export async function admitRecipients(
   };
 }
 
-const countAsked = statement(
+export const countAsked = statement(
   { parameters: { addresses: 'text[]', most: 'integer', now: 'timestamptz' }, row: { address: 'text' } },
   `
   insert into mail_address (address, asked_on, asked)

@@ -113,5 +113,23 @@ export function renderConfirmationMail(
   return { subject: '[Headgate] Confirm that you want alerts by mail', text };
 }
 
+/** Has no text of the account but its name. */
+export function renderInvitationMail(
+  accountName: string,
+  { link, refusal, until }: { link: string; refusal: string | undefined; until: Date | undefined },
+): { subject: string; text: string } {
+  const text = [
+    `The account ${JSON.stringify(avoidLinks(renderName(accountName)))} of a Headgate server invites you.`,
+    '',
+    `To accept${until === undefined ? '' : ` until ${until.toISOString()}`}, open:`,
+    link,
+    '',
+    'If you do not expect this mail, do nothing.',
+    ...(refusal === undefined ? [] : ['To get no more mails like this one, open:', refusal]),
+    '',
+  ].join('\n');
+  return { subject: '[Headgate] You are invited', text };
+}
+
 export const renderRefusalFooter = (refusal: string) =>
   `\n--\nYou get this mail because your address is in an alert rule. To stop these mails, open:\n${refusal}\n`;

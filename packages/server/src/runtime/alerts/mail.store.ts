@@ -180,6 +180,9 @@ const takenRow = {
   subject: 'text',
   body: 'text',
   is_confirmation: 'boolean',
+  invitation_id: 'uuid?',
+  /** When the invitation ends. */
+  expires_at: 'timestamptz?',
   /** False if the rules of all its alerts were deleted. */
   is_wanted: 'boolean',
   account_name: 'text?',
@@ -195,8 +198,9 @@ const pickMail = ({ account_id, work_id }: HeldWork) => ({ account_id, mail_id: 
 const selectMail = statement(
   { parameters: { ...heldTypes, epoch: 'bigint' }, row: takenRow },
   `
-  select m.recipient, m.subject, m.body, m.is_confirmation,
-    m.is_confirmation or exists (
+  select m.recipient, m.subject, m.body, m.is_confirmation, m.invitation_id,
+    (select i.expires_at from invitation i where i.account_id = m.account_id and i.invitation_id = m.invitation_id) as expires_at,
+    m.project_id is null or exists (
       select from alert_mail_part p where p.account_id = m.account_id and p.mail_id = m.mail_id) as is_wanted,
     (select name from account a where a.account_id = m.account_id) as account_name,
     (select recipient_id from mail_recipient p where p.account_id = m.account_id and p.address = lower(m.recipient)) as recipient_id,
