@@ -1,4 +1,4 @@
-/** A request of a user in 50 groups, against the same request of a credential, in a large directory. */
+/** A request of a user in 50 groups, by a token and by a cookie, against others, in a large directory. */
 import pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
@@ -16,19 +16,28 @@ export const userWithGroups: Work = async (settings) => {
   const load = ending.adopt(await startLoadGenerator(), (generator) => generator.stop());
   const { projectId } = await projectWithVariables(server, 100);
   await fillDirectory(server);
-  const side = (name: string, token: string): Side => ({
+  const side = (name: string, by: { token: string } | { headers: Record<string, string> }): Side => ({
     name,
     port: server.port,
     pid: server.pid,
-    requests: [requestText('GET', `/dpc/v1/projects/${projectId}/variables`, { token })],
+    requests: [requestText('GET', `/dpc/v1/projects/${projectId}/variables`, by)],
   });
-  const sides = [
-    side('a credential, Viewer', await tokenOfCredential(server, projectId)),
-    side('a user, Viewer by one of 50 groups', await tokenOfUser(server, projectId)),
-  ] as const;
+  const userId = await createUserInGroups(server, projectId);
+  const byToken = side('a user, Viewer by one of 50 groups', { token: await tokenOfUser(server, userId) });
+  const byCredential = side('a credential, Viewer', { token: await tokenOfCredential(server, projectId) });
+  const byCookie = side('the user in a session', { headers: { cookie: await signIn(server, userId) } });
   const { dataDirectory } = server;
-  const ratios = await compare(load, sides, { ...settings, connections, dataDirectory });
+  const load16 = { ...settings, connections, dataDirectory };
+  const ratios = await compare(load, [byCredential, byToken], load16);
+  const ofCookie = await compare(load, [byToken, byCookie], load16);
   return [
+    {
+      work: 'the same request in a session, by its cookie, against by a token',
+      measured: `${spread(ofCookie)} × the time`,
+      limit: '≤ 1.1 ×',
+      verdict: verdictAtMost(median(ofCookie), 1.1),
+      rounds: ofCookie,
+    },
     {
       work: 'GET page of 25 variables by a user with 50 groups, against a credential',
       measured: `${spread(ratios)} × the time`,
@@ -46,7 +55,7 @@ async function tokenOfCredential(server: MeasuredServer, projectId: string): Pro
 }
 
 /** One group gives the project, 24 an environment of it, 5 the account; 20 give nothing. */
-async function tokenOfUser(server: MeasuredServer, projectId: string): Promise<string> {
+async function createUserInGroups(server: MeasuredServer, projectId: string): Promise<string> {
   const { userId } = await server.call('POST', '/users', { userName: 'ada@example.com' });
   for (let index = 0; index < 50; index += 1) {
     const name = `env ${index}`;
@@ -59,7 +68,22 @@ async function tokenOfUser(server: MeasuredServer, projectId: string): Promise<s
     const group = await server.call('POST', '/groups', { displayName: `of ada ${index}`, ...role });
     await server.call('POST', `/groups/${String(group.groupId)}/members`, { userIds: [userId] });
   }
-  const issued = await server.call('POST', `/users/${String(userId)}/credentials`, { name: 'bench' });
+  return String(userId);
+}
+
+/** The Cookie header of a session. */
+async function signIn(server: MeasuredServer, userId: string): Promise<string> {
+  const { url } = await server.call('POST', `/users/${userId}/sign-in-links`, {});
+  const link = `http://127.0.0.1:${server.port}${new URL(String(url)).pathname}`;
+  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await fetch(link, { method: 'POST', headers, body: '', redirect: 'manual' });
+  const [cookie] = answer.headers.getSetCookie();
+  if (cookie === undefined) throw new Error(`The link answered ${answer.status}: ${await answer.text()}`);
+  return cookie.slice(0, cookie.indexOf(';'));
+}
+
+async function tokenOfUser(server: MeasuredServer, userId: string): Promise<string> {
+  const issued = await server.call('POST', `/users/${userId}/credentials`, { name: 'bench' });
   return tokenFor(server.port, String(issued.clientId), String(issued.clientSecret));
 }
 

@@ -41,6 +41,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'warehouses/duckdb-memory': 3,
   'lineage/values.test': 1.5,
   'time-fuzz/time-fuzz': 8,
+  'sign-in/hostile-issuer': 0.003,
 };
 /** A shorter turn has one of these files, a longer one all. */
 const SECONDS_PER_FILE = 12;

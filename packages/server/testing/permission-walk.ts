@@ -15,19 +15,15 @@ import {
 import { isInTurn } from '@headgate/contract/testing/rounds';
 import type { Actor, Grant as RoleGrant } from './account.ts';
 import { type Answer, requireProblem } from './client.ts';
-import { examples, permissionRowOf, takesPlaceAway } from './guards.ts';
+import { examples, takesPlaceAway } from './guards.ts';
 import { type PermissionRow, permissionRows } from './permission-rows.ts';
 import type { Example, Place } from './place.ts';
 
 export const shown = operations.filter((operation) => operation.surface === 'dpc');
 
-export function findRow({ id }: Operation): PermissionRow {
-  const name = permissionRowOf[id];
-  assert.ok(
-    name !== undefined,
-    `no row of the permission table has ${id}: add it to the guards of its slice`,
-  );
-  return permissionRows[name];
+export function findRow({ id, permission }: Operation): PermissionRow {
+  assert.ok(permission, `${id} declares no permission`);
+  return permissionRows[permission];
 }
 
 export type Standing =

@@ -3,7 +3,6 @@
  * type, and guards.list.ts lists these values.
  */
 import type { Answer } from './client.ts';
-import type { PermissionRowName } from './permission-rows.ts';
 import type { Examples, Place } from './place.ts';
 
 /** A request for a name that only one request can get; `turn` distinguishes concurrent requests. */
@@ -22,13 +21,12 @@ export interface Counted {
 export interface SliceGuards {
   /**
    * A successful request for each operation of the management API. Tests send it, and
-   * main/reference/published-examples.test.ts records it with its response for the reference.
+   * main/reference/published-examples.test.ts records it with its response for the reference. A GET whose path another
+   * operation has needs none: it takes that one's path.
    */
   examples: Examples;
   /** The same for messages of the agent protocol. */
   protocolExamples?: Examples;
-  /** The row of the permission table for each operation. */
-  permissions: Partial<Record<PermissionRowName, readonly string[]>>;
   /** By operation: how to claim a taken name. */
   uniqueNames?: Readonly<Record<string, NameClaim>>;
   /** By PATCH with If-Match: the number in its resource. */

@@ -4,12 +4,4 @@ import { credentialExamples } from './credential.examples.ts';
 
 export const credentialGuards: SliceGuards = {
   examples: credentialExamples,
-  permissions: {
-    'credentials, events, lineage of the account': [
-      'listCredentials',
-      'createCredential',
-      'rotateCredential',
-      'deleteCredential',
-    ],
-  },
 };

@@ -4,9 +4,6 @@ import type { Place } from '../../../testing/place.ts';
 import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { directoryExamples, scimPath } from './directory.examples.ts';
 
-const own = ['getDirectorySettings', 'updateDirectorySettings'];
-const ofAll = ['getScimMe'];
-
 /** Creates a resource with a name of its own, and then gives it the wanted name. */
 async function rename(
   { account: { admin } }: Place,
@@ -29,11 +26,6 @@ const groups = ['Groups', 'displayName'] as const;
 
 export const directoryGuards: SliceGuards = {
   examples: directoryExamples,
-  permissions: {
-    SCIM: Object.keys(directoryExamples).filter((id) => ![...own, ...ofAll].includes(id)),
-    'lists of what the caller may read': ofAll,
-    'settings of the directory': own,
-  },
   uniqueNames: {
     createScimUser: ({ account }, name) => account.admin.post(`${scimPath}/Users`, { userName: name }),
     replaceScimUser: (place, name, turn) => rename(place, users, turn, { name, method: 'PUT' }),

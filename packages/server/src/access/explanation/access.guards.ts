@@ -4,8 +4,4 @@ import { accessExamples } from './access.examples.ts';
 
 export const accessGuards: SliceGuards = {
   examples: accessExamples,
-  permissions: {
-    'lists of what the caller may read': ['getMe'],
-    'read who may do what in a project': ['getProjectAccess'],
-  },
 };

@@ -10,19 +10,6 @@ const inAnyCase = (name: string, turn: number) => (turn % 2 === 0 ? name : name.
 
 export const groupGuards: SliceGuards = {
   examples: groupExamples,
-  permissions: {
-    'users and groups of the account': [
-      'listGroups',
-      'createGroup',
-      'getGroup',
-      'updateGroup',
-      'deleteGroup',
-      'listGroupMembers',
-      'addGroupMembers',
-      'removeGroupMember',
-      'listUserGroups',
-    ],
-  },
   uniqueNames: {
     createGroup: ({ account }, name, turn) =>
       account.admin.post('/groups', { displayName: inAnyCase(name, turn) }),

@@ -4,16 +4,6 @@ import { identityIssuerExamples } from './identity-issuer.examples.ts';
 
 export const identityIssuerGuards: SliceGuards = {
   examples: identityIssuerExamples,
-  permissions: {
-    'settings of the directory': [
-      'listIdentityIssuers',
-      'createIdentityIssuer',
-      'getIdentityIssuer',
-      'updateIdentityIssuer',
-      'deleteIdentityIssuer',
-      'testIdentityIssuer',
-    ],
-  },
   uniqueNames: {
     createIdentityIssuer: ({ account }, name, turn) =>
       account.admin.post('/identity-issuers', {

@@ -233,8 +233,12 @@ async function discover(
       secret === undefined ? openid.None() : undefined,
       {
         timeout: timeoutMilliseconds / 1_000,
-        // Plain HTTP never leaves this machine.
-        execute: isLoopbackHost(url.hostname) ? [openid.allowInsecureRequests] : [],
+        execute: [
+          // The signature of the ID token counts, not only the TLS connection that it came by.
+          openid.enableNonRepudiationChecks,
+          // Plain HTTP never leaves this machine.
+          ...(isLoopbackHost(url.hostname) ? [openid.allowInsecureRequests] : []),
+        ],
         [openid.customFetch]: (address, { method, headers, body }) =>
           fetch(address, { method, headers, body: body == null ? undefined : String(body) }),
       },

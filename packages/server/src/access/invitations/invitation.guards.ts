@@ -4,9 +4,6 @@ import { invitationExamples } from './invitation.examples.ts';
 
 export const invitationGuards: SliceGuards = {
   examples: invitationExamples,
-  permissions: {
-    'users and groups of the account': ['listInvitations', 'createInvitation', 'deleteInvitation'],
-  },
   uniqueNames: {
     createInvitation: ({ account }, name) => account.admin.post('/invitations', { userName: name }),
   },

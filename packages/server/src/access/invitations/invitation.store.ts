@@ -134,7 +134,7 @@ export interface NewInvitation {
   roles: readonly RoleGrant[];
 }
 
-/** Returns the secret of the link. Throws the problems of `createInvitation` about names, groups, places and the bound. */
+/** Returns the secret of the link. Throws the problems of `createInvitation` about names, groups and places. */
 export async function insertInvitation(
   tx: Transaction,
   sealer: Sealer,

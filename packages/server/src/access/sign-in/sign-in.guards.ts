@@ -4,5 +4,4 @@ import { signInExamples } from './sign-in.examples.ts';
 
 export const signInGuards: SliceGuards = {
   examples: signInExamples,
-  permissions: { 'users and groups of the account': ['createSignInLink'] },
 };

@@ -10,18 +10,6 @@ const inAnyCase = (name: string, turn: number) => (turn % 2 === 0 ? name : name.
 
 export const userGuards: SliceGuards = {
   examples: userExamples,
-  permissions: {
-    'users and groups of the account': [
-      'listUsers',
-      'createUser',
-      'getUser',
-      'updateUser',
-      'deleteUser',
-      'listUserCredentials',
-      'createUserCredential',
-      'deleteUserCredential',
-    ],
-  },
   uniqueNames: {
     createUser: ({ account }, name, turn) =>
       account.admin.post('/users', { userName: inAnyCase(name, turn) }),

@@ -6,15 +6,6 @@ import { artifactExamples } from './artifact.examples.ts';
 
 export const artifactGuards: SliceGuards = {
   examples: artifactExamples,
-  permissions: {
-    'read executions, steps and logs of an environment': ['listPublishedPipelines'],
-    'read a project and what is in it': ['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
-    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
-      'createArtifact',
-      'promoteArtifact',
-      'enableArtifact',
-    ],
-  },
   uniqueNames: {
     createArtifact: ({ account, project }, versionName) =>
       upload(account.admin, project, parts, { versionName }),

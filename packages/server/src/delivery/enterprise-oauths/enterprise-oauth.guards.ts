@@ -4,14 +4,6 @@ import { enterpriseOauthExamples } from './enterprise-oauth.examples.ts';
 
 export const enterpriseOauthGuards: SliceGuards = {
   examples: enterpriseOauthExamples,
-  permissions: {
-    'enterprise OAuth connections': [
-      'listEnterpriseOauths',
-      'createEnterpriseOauth',
-      'updateEnterpriseOauth',
-      'deleteEnterpriseOauth',
-    ],
-  },
   uniqueNames: {
     createEnterpriseOauth: ({ account }, name) =>
       account.admin.post('/enterprise-oauths', {

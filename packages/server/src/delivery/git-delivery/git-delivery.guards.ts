@@ -9,13 +9,6 @@ const repositories = new WeakMap<Place, Promise<string>>();
 
 export const gitDeliveryGuards: SliceGuards = {
   examples: gitDeliveryExamples,
-  permissions: {
-    'read a project and what is in it': ['listGitReviews'],
-    'repositories of a project': ['createGitHookSecret'],
-    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
-      'createArtifactFromGit',
-    ],
-  },
   // They replace a repository that is hosted here, with what examples of others have made in it.
   takesPlaceAway: ['createGitHookSecret', 'listGitReviews'],
   uniqueNames: {

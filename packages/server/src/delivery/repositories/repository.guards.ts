@@ -4,24 +4,6 @@ import { repositoryExamples } from './repository.examples.ts';
 
 export const repositoryGuards: SliceGuards = {
   examples: repositoryExamples,
-  permissions: {
-    'read a project and what is in it': [
-      'listRepositories',
-      'listBranches',
-      'compareBranches',
-      'listCommits',
-      'compareCommits',
-      'listRepositoryFiles',
-      'getRepositoryFile',
-    ],
-    'repositories of a project': [
-      'createRepository',
-      'updateRepository',
-      'deleteRepository',
-      'storeRepositoryToken',
-    ],
-    'push to the repository of a project': ['createBranch', 'deleteBranch', 'createCommit'],
-  },
   // They replace the repository, with its branches and commits, which examples of others have made.
   takesPlaceAway: ['createRepository', 'deleteRepository', 'storeRepositoryToken'],
   countedElsewhere: {

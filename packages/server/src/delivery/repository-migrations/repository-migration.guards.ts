@@ -4,12 +4,6 @@ import { repositoryMigrationExamples } from './repository-migration.examples.ts'
 
 export const repositoryMigrationGuards: SliceGuards = {
   examples: repositoryMigrationExamples,
-  permissions: {
-    'change or delete a project; environments; delete variables': [
-      'startRepositoryMigration',
-      'getRepositoryMigration',
-    ],
-  },
   // A migration cannot be cancelled, and the next one must wait for its end.
   takesPlaceAway: ['startRepositoryMigration', 'getRepositoryMigration'],
 };

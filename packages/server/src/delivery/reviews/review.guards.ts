@@ -4,5 +4,4 @@ import { reviewExamples } from './review.examples.ts';
 
 export const reviewGuards: SliceGuards = {
   examples: reviewExamples,
-  permissions: { 'read a project and what is in it': ['createReview'] },
 };

@@ -4,8 +4,4 @@ import { sharedPipelineExamples } from './shared-pipeline.examples.ts';
 
 export const sharedPipelineGuards: SliceGuards = {
   examples: sharedPipelineExamples,
-  permissions: {
-    'list agents, read shared pipelines': ['listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
-    'manage agents and shared pipelines': ['createSharedPipelines', 'updateSharedArtifact'],
-  },
 };

@@ -4,8 +4,4 @@ import { budgetExamples } from './budget.examples.ts';
 
 export const budgetGuards: SliceGuards = {
   examples: budgetExamples,
-  permissions: {
-    'read the budget of a project': ['getBudget'],
-    consumption: ['replaceBudget', 'deleteBudget'],
-  },
 };

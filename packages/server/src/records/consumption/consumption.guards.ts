@@ -4,5 +4,4 @@ import { consumptionExamples } from './consumption.examples.ts';
 
 export const consumptionGuards: SliceGuards = {
   examples: consumptionExamples,
-  permissions: { consumption: ['getConsumption', 'getEtlUserConsumption'] },
 };

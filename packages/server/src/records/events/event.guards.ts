@@ -4,8 +4,4 @@ import { eventExamples } from './event.examples.ts';
 
 export const eventGuards: SliceGuards = {
   examples: eventExamples,
-  permissions: {
-    'credentials, events, lineage of the account': ['listEvents'],
-    'lists of what the caller may read': ['streamEvents'],
-  },
 };

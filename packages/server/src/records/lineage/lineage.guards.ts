@@ -4,8 +4,4 @@ import { lineageExamples } from './lineage.examples.ts';
 
 export const lineageGuards: SliceGuards = {
   examples: lineageExamples,
-  permissions: {
-    'credentials, events, lineage of the account': ['listLineageEvents'],
-    'read executions, steps and logs of an environment': ['getLineageGraph', 'listDatasets'],
-  },
 };

@@ -4,19 +4,6 @@ import { webhookExamples } from './webhook.examples.ts';
 
 export const webhookGuards: SliceGuards = {
   examples: webhookExamples,
-  permissions: {
-    'webhooks of the account': [
-      'listWebhooks',
-      'createWebhook',
-      'getWebhook',
-      'updateWebhook',
-      'deleteWebhook',
-      'rotateWebhook',
-      'testWebhook',
-      'listWebhookDeliveries',
-      'redeliverWebhook',
-    ],
-  },
   countedElsewhere: {
     updateWebhook:
       'records/webhooks/webhook.test.ts: a write with If-Match is refused if the webhook has changed',

@@ -5,5 +5,4 @@ import { agentLinkExamples } from './agent-link.examples.ts';
 export const agentLinkGuards: SliceGuards = {
   examples: {},
   protocolExamples: agentLinkExamples,
-  permissions: {},
 };

@@ -4,10 +4,6 @@ import { aiChangesExamples, createEdited, readDigest } from './ai-changes.exampl
 
 export const aiChangesGuards: SliceGuards = {
   examples: aiChangesExamples,
-  permissions: {
-    'read a project and what is in it': ['getAiTaskChanges'],
-    'create and change variables, connections, secret references': ['mergeAiTask', 'discardAiTask'],
-  },
   uniqueNames: {
     async mergeAiTask(place, versionName) {
       const path = await createEdited(place);

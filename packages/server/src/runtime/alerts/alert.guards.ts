@@ -13,14 +13,6 @@ const counting = new Map<string, string>();
 
 export const alertGuards: SliceGuards = {
   examples: alertExamples,
-  permissions: {
-    'read a project and what is in it': ['listAlertRules', 'getAlertRule', 'listAlerts'],
-    'create and change variables, connections, secret references': [
-      'createAlertRule',
-      'updateAlertRule',
-      'deleteAlertRule',
-    ],
-  },
   uniqueNames: {
     createAlertRule: (place, name) => createOne(place, name),
     async updateAlertRule(place, name) {

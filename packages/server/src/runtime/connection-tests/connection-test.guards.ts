@@ -4,7 +4,4 @@ import { connectionTestExamples } from './connection-test.examples.ts';
 
 export const connectionTestGuards: SliceGuards = {
   examples: connectionTestExamples,
-  permissions: {
-    'create and change variables, connections, secret references': ['testDataPlatformConnection'],
-  },
 };

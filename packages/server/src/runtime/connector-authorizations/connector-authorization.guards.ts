@@ -8,7 +8,4 @@ import {
 export const connectorAuthorizationGuards: SliceGuards = {
   examples: connectorAuthorizationExamples,
   protocolExamples: connectorAuthorizationMessageExamples,
-  permissions: {
-    'create and change variables, connections, secret references': ['authorizeConnectorOauth'],
-  },
 };

@@ -4,10 +4,4 @@ import { connectorTestExamples } from './connector-test.examples.ts';
 
 export const connectorTestGuards: SliceGuards = {
   examples: connectorTestExamples,
-  permissions: {
-    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
-      'testFlexConnector',
-      'testCustomConnector',
-    ],
-  },
 };

@@ -16,22 +16,6 @@ function findFailed(place: Place, name: string): Promise<string> {
 
 export const executionGuards: SliceGuards = {
   examples: executionExamples,
-  permissions: {
-    'read executions, steps and logs of an environment': [
-      'getPipelineExecution',
-      'getPipelineExecutionStatus',
-      'listPipelineExecutionSteps',
-      'listPipelineExecutionVariables',
-      'listPipelineExecutionLogs',
-      'streamPipelineExecutionLogs',
-    ],
-    'start and stop executions in an environment': [
-      'startPipelineExecution',
-      'restartPipelineExecution',
-      'cancelPipelineExecution',
-    ],
-    'lists of what the caller may read': ['listPipelineExecutions'],
-  },
   uniqueNames: {
     startPipelineExecution: ({ account, project, agent }, executionTag) =>
       account.admin.post(`${project.path}/pipeline-executions`, {

@@ -14,17 +14,6 @@ const counting = new Map<string, string>();
 
 export const scheduleGuards: SliceGuards = {
   examples: scheduleExamples,
-  permissions: {
-    'read a project and what is in it': ['listSchedules', 'getSchedule', 'listScheduleTicks'],
-    'create and change variables, connections, secret references': [
-      'createSchedule',
-      'updateSchedule',
-      'deleteSchedule',
-      'pauseSchedule',
-      'resumeSchedule',
-    ],
-    'start and stop executions in an environment': ['runSchedule'],
-  },
   uniqueNames: {
     createSchedule: createOne,
     async updateSchedule(place, name) {

@@ -4,7 +4,4 @@ import { secretCheckExamples } from './secret-check.examples.ts';
 
 export const secretCheckGuards: SliceGuards = {
   examples: secretCheckExamples,
-  permissions: {
-    'create and change variables, connections, secret references': ['checkSecretReferences'],
-  },
 };

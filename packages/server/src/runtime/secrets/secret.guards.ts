@@ -5,7 +5,4 @@ import { secretExamples, secretMessageExamples } from './secret.examples.ts';
 export const secretGuards: SliceGuards = {
   examples: secretExamples,
   protocolExamples: secretMessageExamples,
-  permissions: {
-    'write secrets': ['writeSecretValue', 'getAgentCertificate'],
-  },
 };

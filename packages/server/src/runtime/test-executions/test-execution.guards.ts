@@ -5,10 +5,6 @@ import { testExecutionExamples } from './test-execution.examples.ts';
 
 export const testExecutionGuards: SliceGuards = {
   examples: testExecutionExamples,
-  permissions: {
-    'read executions, steps and logs of an environment': ['getTestExecution'],
-    'start and stop executions in an environment': ['startTestExecution', 'cancelTestExecution'],
-  },
   uniqueNames: {
     async startTestExecution(place, executionTag) {
       const { account, project, agent } = place;

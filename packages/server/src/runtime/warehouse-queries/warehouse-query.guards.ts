@@ -5,12 +5,4 @@ import { warehouseTableExamples } from './warehouse-table.examples.ts';
 
 export const warehouseQueryGuards: SliceGuards = {
   examples: { ...warehouseQueryExamples, ...warehouseTableExamples },
-  permissions: {
-    'read executions, steps and logs of an environment': [
-      'queryWarehouse',
-      'listWarehouseTables',
-      'getWarehouseTable',
-      'previewWarehouseTable',
-    ],
-  },
 };

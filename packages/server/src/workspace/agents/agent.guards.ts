@@ -6,20 +6,6 @@ import { agentExamples } from './agent.examples.ts';
 
 export const agentGuards: SliceGuards = {
   examples: agentExamples,
-  permissions: {
-    'list agents, read shared pipelines': ['listAgents', 'getAgent'],
-    'manage agents and shared pipelines': [
-      'createAgent',
-      'updateAgent',
-      'deleteAgent',
-      'getAgentCredentials',
-      'refreshAgentSecret',
-      'commandAgent',
-      'replaceAgentAllowlist',
-      'extendAgentAllowlist',
-      'clearAgentAllowlist',
-    ],
-  },
   uniqueNames: {
     createAgent: ({ account }, name) =>
       account.admin.post('/agents', {

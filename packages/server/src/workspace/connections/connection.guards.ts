@@ -4,26 +4,6 @@ import { connectionExamples } from './connection.examples.ts';
 
 export const connectionGuards: SliceGuards = {
   examples: connectionExamples,
-  permissions: {
-    'read a project and what is in it': [
-      'listConnections',
-      'listConnectionOverrides',
-      'listDataPlatformConnections',
-      'getDataPlatformConnection',
-    ],
-    'create and change variables, connections, secret references': [
-      'createConnection',
-      'updateConnection',
-      'deleteConnection',
-      'createDataPlatformConnection',
-      'updateDataPlatformConnection',
-      'deleteDataPlatformConnection',
-    ],
-    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
-      'writeConnectionOverride',
-      'deleteConnectionOverrides',
-    ],
-  },
   uniqueNames: {
     createConnection: ({ account, project }, name) =>
       account.admin.post(`${project.path}/connections`, buildBasicConnection(name)),

@@ -4,14 +4,6 @@ import { connectorOauthExamples } from './connector-oauth.examples.ts';
 
 export const connectorOauthGuards: SliceGuards = {
   examples: connectorOauthExamples,
-  permissions: {
-    'read a project and what is in it': ['listConnectorOauths', 'getConnectorOauth'],
-    'create and change variables, connections, secret references': [
-      'createConnectorOauth',
-      'updateConnectorOauth',
-      'deleteConnectorOauth',
-    ],
-  },
   uniqueNames: {
     createConnectorOauth: ({ account, project }, name) =>
       account.admin.post(`${project.path}/connector-oauths`, {

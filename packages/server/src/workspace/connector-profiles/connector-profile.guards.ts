@@ -17,22 +17,6 @@ const claimByReplacement =
 
 export const connectorProfileGuards: SliceGuards = {
   examples: connectorProfileExamples,
-  permissions: {
-    'list agents, read shared pipelines': [
-      'listFlexConnectors',
-      'getFlexConnector',
-      'listCustomConnectors',
-      'getCustomConnector',
-    ],
-    'manage agents and shared pipelines': [
-      'createFlexConnector',
-      'updateFlexConnector',
-      'deleteFlexConnector',
-      'createCustomConnector',
-      'updateCustomConnector',
-      'deleteCustomConnector',
-    ],
-  },
   uniqueNames: {
     createFlexConnector: claimByCreation('/flex-connectors'),
     updateFlexConnector: claimByReplacement('/flex-connectors'),

@@ -6,11 +6,6 @@ import { environmentExamples } from './environment.examples.ts';
 
 export const environmentGuards: SliceGuards = {
   examples: environmentExamples,
-  permissions: {
-    'read a project and what is in it': ['listEnvironments', 'getEnvironment'],
-    'change or delete a project; environments; delete variables': ['createEnvironment'],
-    'the same, of its environment': ['updateEnvironment', 'deleteEnvironment'],
-  },
   uniqueNames: {
     createEnvironment: ({ account, project }, name) =>
       account.admin.post(`${project.path}/environments`, { name }),

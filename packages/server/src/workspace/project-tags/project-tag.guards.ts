@@ -4,15 +4,6 @@ import { projectTagExamples } from './project-tag.examples.ts';
 
 export const projectTagGuards: SliceGuards = {
   examples: projectTagExamples,
-  permissions: {
-    'lists of what the caller may read': ['findTaggedProjects'],
-    'read a project and what is in it': ['listProjectTags', 'getProjectTag'],
-    'create and change variables, connections, secret references': [
-      'createProjectTag',
-      'updateProjectTag',
-      'deleteProjectTag',
-    ],
-  },
   uniqueNames: {
     createProjectTag: ({ account, project }, name) =>
       account.admin.post(`${project.path}/tags`, { name, value: '' }),

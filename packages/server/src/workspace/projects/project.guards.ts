@@ -6,12 +6,6 @@ import { projectExamples } from './project.examples.ts';
 
 export const projectGuards: SliceGuards = {
   examples: projectExamples,
-  permissions: {
-    'create projects': ['createProject'],
-    'read a project and what is in it': ['getProject'],
-    'change or delete a project; environments; delete variables': ['updateProject', 'deleteProject'],
-    'lists of what the caller may read': ['listProjects'],
-  },
   uniqueNames: {
     createProject: ({ account }, name) =>
       account.admin.post('/projects', { name, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' }),

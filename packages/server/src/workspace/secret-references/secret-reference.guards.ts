@@ -4,13 +4,6 @@ import { secretReferenceExamples } from './secret-reference.examples.ts';
 
 export const secretReferenceGuards: SliceGuards = {
   examples: secretReferenceExamples,
-  permissions: {
-    'read a project and what is in it': ['listSecretReferences'],
-    'create and change variables, connections, secret references': [
-      'createSecretReference',
-      'deleteSecretReference',
-    ],
-  },
   uniqueNames: {
     createSecretReference: ({ account, project }, name) =>
       account.admin.post(`${project.path}/secret-references/${name}`, {

@@ -24,19 +24,6 @@ const createOne = ({ account, project }: Place, name: string) =>
 
 export const streamingPipelineGuards: SliceGuards = {
   examples: streamingPipelineExamples,
-  permissions: {
-    'read a project and what is in it': [
-      'listStreamingPipelines',
-      'getStreamingPipeline',
-      'getStreamingPipelineStatus',
-    ],
-    'create and change variables, connections, secret references': [
-      'createStreamingPipeline',
-      'updateStreamingPipeline',
-      'deleteStreamingPipeline',
-      'commandStreamingPipeline',
-    ],
-  },
   uniqueNames: {
     createStreamingPipeline: createOne,
     async updateStreamingPipeline(place, name) {

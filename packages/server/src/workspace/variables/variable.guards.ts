@@ -4,15 +4,6 @@ import { variableExamples } from './variable.examples.ts';
 
 export const variableGuards: SliceGuards = {
   examples: variableExamples,
-  permissions: {
-    'read a project and what is in it': ['listVariables', 'getVariable', 'getOverrides'],
-    'change or delete a project; environments; delete variables': ['deleteVariable'],
-    'create and change variables, connections, secret references': ['createVariable', 'updateVariable'],
-    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
-      'writeOverrides',
-      'deleteOverride',
-    ],
-  },
   uniqueNames: {
     createVariable: ({ account, project }, name) =>
       account.admin.post(`${project.path}/variables`, { name, type: 'TEXT', behaviour: 'SHARED' }),
