@@ -53,7 +53,9 @@ async function startWork(
 /** Fills every table that a project owns, mostly by the examples of operations that create something in it. */
 async function fillTables(place: Place): Promise<void> {
   const { account, project } = place;
-  await account.actor('MEMBER', { projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' });
+  const roles = [{ projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' as const }];
+  await account.actor('MEMBER', ...roles);
+  await account.admin.post('/invitations', { userName: place.named('ada'), roles });
   const connection = {
     platformConnectionType: 'COMPONENT_BASIC',
     authProvider: 'NONE',
