@@ -23,10 +23,8 @@ type Plugin = NonNullable<Parameters<typeof bundle>[0]['plugins']>[number];
 /** From the checkout, without `.ts`. */
 const server = 'packages/server/src/main/server';
 const agent = 'packages/agent/src/main';
-const programs = [
-  ...[server, agent],
-  ...['packages/agent/src/warehouses/duckdb-process', 'packages/agent/src/confinement/probe-process'],
-];
+const duckdb = 'packages/agent/src/warehouses/duckdb-process';
+const programs = [server, agent, duckdb, 'packages/agent/src/confinement/probe-process'];
 /** Where the server looks for the program of its local agent. */
 const agentProgram = 'packages/server/src/main/host/agent-program.ts';
 /** Packages that are loaded only when used, that look for files beside their own, or that register their classes. */
@@ -39,8 +37,8 @@ const PREFIX = 'programs-';
 /** Another run may use those of sources before a change. */
 const ABANDONED_MS = 3 * 60 * 60_000;
 
-/** Bundles the programs, unless this was done for the same sources. Returns the path of the server. */
-export async function bundleTestPrograms(checkout: string): Promise<string> {
+/** Bundles the programs, unless this was done for the same sources. Returns their environment. */
+export async function bundleTestPrograms(checkout: string) {
   const cache = join(checkout, 'node_modules', '.cache', 'headgate');
   const folder = join(cache, `${PREFIX}${digestSources(checkout)}`);
   if (!existsSync(folder)) {
@@ -56,7 +54,10 @@ export async function bundleTestPrograms(checkout: string): Promise<string> {
       if (!existsSync(folder)) throw error;
     }
   }
-  return join(folder, `${server}.mjs`);
+  return {
+    HEADGATE_TEST_SERVER: join(folder, `${server}.mjs`),
+    HEADGATE_TEST_DUCKDB: pathToFileURL(join(folder, `${duckdb}.mjs`)).href,
+  };
 }
 
 async function bundlePrograms(checkout: string, draft: string, folder: string): Promise<void> {

@@ -29,6 +29,7 @@ const TEST_FILES = ['packages/*/{src,testing}/**/*.test.ts', 'test/**/*.test.ts'
 const AT_ONCE = availableParallelism() + 2;
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
+const BUNDLED_DUCKDB = `--import=${new URL('bundled-duckdb.ts', import.meta.url).href}`;
 const SLOWEST_SHOWN = 20;
 
 const stopping = new AbortController();
@@ -66,7 +67,7 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     const prepared = others.includes('acceptance')
       ? {
           HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal),
-          HEADGATE_TEST_SERVER: await bundleTestPrograms(checkout),
+          ...(await bundleTestPrograms(checkout)),
         }
       : {};
     if (stopping.signal.aborted) return [];
@@ -80,7 +81,8 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     const files = others.flatMap((tier) => selected[tier]);
     const programs = groupTestFiles(checkout, files, { folder: join(folder, 'groups'), atOnce: AT_ONCE });
     const concurrency = AT_ONCE * others.length;
-    const totals = await runFiles(programs, [`--test-concurrency=${concurrency}`], otherTurn, environment);
+    const options = [`--test-concurrency=${concurrency}`, BUNDLED_DUCKDB];
+    const totals = await runFiles(programs, options, otherTurn, environment);
     compiled.save();
     return [totals];
   }
