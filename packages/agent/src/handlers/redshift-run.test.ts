@@ -104,7 +104,7 @@ describe('a run in Redshift', () => {
     });
     assert.deepEqual(
       [status, message],
-      ['SUCCESS', '42 rows\n1 faults:\ns3://lake/in/a.json, line 3, column "id": "x" (Invalid digit)'],
+      ['SUCCESS', '42 rows\n1 fault:\ns3://lake/in/a.json, line 3, column "id": "x" (Invalid digit)'],
     );
     assert.match(
       sent[0] ?? '',

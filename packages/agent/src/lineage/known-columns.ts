@@ -54,16 +54,20 @@ export function createKnownColumns(kind: LineageWarehouse['kind']): KnownColumns
 
 type Missing = readonly (readonly [name: string, path: readonly string[]])[];
 
-/** The schema and the name of a table, as the catalog has them. */
-type Place = readonly [schema: string, table: string];
+/** The schema and the name of a table, as the catalog has them; in Snowflake after the database. */
+type Place = readonly string[];
 
 interface Catalog {
   placeOf(path: readonly string[]): Place;
-  /** Schema, table, column and its type; the columns of a table in order. */
+  /** The place, a column and its type; the columns of a table in order. */
   select(places: readonly Place[]): string;
 }
 
 const quote = (text: string) => `'${text.replaceAll("'", "''")}'`;
+/** Where a backslash escapes. */
+const quoteEscaped = (text: string) => quote(text.replaceAll('\\', '\\\\'));
+/** It means the same whatever `standard_conforming_strings` is. */
+const quotePostgres = (text: string) => `E${quoteEscaped(text)}`;
 const list = (places: readonly Place[], write: (text: string) => string) =>
   places.map((place) => `(${place.map(write).join(', ')})`).join(', ');
 
@@ -103,32 +107,35 @@ ORDER BY 1, 2, a.attnum`,
     ) => `SELECT lower(table_schema), lower(table_name), column_name, data_type FROM svv_columns
 WHERE table_catalog = current_database() AND (${places
       .map(
-        ([schema, table]) =>
-          `(lower(table_schema) = ${quoteRedshift(schema)} AND lower(table_name) = ${quoteRedshift(table)})`,
+        ([schema = '', table = '']) =>
+          `(lower(table_schema) = ${quoteEscaped(schema)} AND lower(table_name) = ${quoteEscaped(table)})`,
       )
       .join(' OR ')})
 ORDER BY 1, 2, ordinal_position`,
   },
-  get snowflake() {
-    return snowflakeCatalog;
+  snowflake: {
+    placeOf(path) {
+      const [table = '', schema = 'PUBLIC', database = ''] = path.toReversed();
+      return [database, schema, table];
+    },
+    // Each database has a catalog of its own; without a name, it is that of the session.
+    select: (places) =>
+      `${[...Map.groupBy(places, ([database]) => database)]
+        .map(
+          ([
+            database = '',
+            within,
+          ]) => `SELECT ${quoteEscaped(database)}, table_schema, table_name, column_name, data_type, ordinal_position
+FROM ${database === '' ? '' : `"${database.replaceAll('"', '""')}".`}INFORMATION_SCHEMA.COLUMNS
+WHERE (table_schema, table_name) IN (${list(
+            within.map((place) => place.slice(1)),
+            quoteEscaped,
+          )})`,
+        )
+        .join('\nUNION ALL\n')}
+ORDER BY 1, 2, 3, 6`,
   },
 };
-
-const snowflakeCatalog: Catalog = {
-  placeOf(path) {
-    const [table = '', schema = 'PUBLIC'] = path.toReversed();
-    return [schema, table];
-  },
-  select: (places) => `SELECT table_schema, table_name, column_name, data_type FROM INFORMATION_SCHEMA.COLUMNS
-WHERE (table_schema, table_name) IN (${list(places, quoteSnowflake)})
-ORDER BY table_schema, table_name, ordinal_position`,
-};
-
-/** It means the same whatever `standard_conforming_strings` is. */
-const quoteSnowflake = (text: string) => quote(text.replaceAll('\\', '\\\\'));
-const quotePostgres = (text: string) => `E${quote(text.replaceAll('\\', '\\\\'))}`;
-
-const quoteRedshift = (text: string) => quote(text.replaceAll('\\', '\\\\'));
 
 function collect(
   missing: Missing,
@@ -136,8 +143,10 @@ function collect(
   placeOf: Catalog['placeOf'],
 ): [string, FieldType[] | null][] {
   const fields = new Map<string, FieldType[]>();
-  for (const [schema = '', table = '', name = '', type = ''] of rows) {
-    const key = JSON.stringify([schema, table]);
+  const depth = placeOf([]).length;
+  for (const row of rows) {
+    const [name = '', type = ''] = row.slice(depth);
+    const key = JSON.stringify(row.slice(0, depth));
     const list = fields.get(key) ?? [];
     list.push({ name, type });
     fields.set(key, list);

@@ -172,7 +172,7 @@ function listTableNames(sql: string, { user }: Dialect): string[] {
 }
 
 /** @throws ParameterError */
-export function readFileSource(name: string, parameters: Parameters): FileSource {
+function readFileSource(name: string, parameters: Parameters): FileSource {
   const url = parameters.text(name).trim();
   if (isFileAddress(url)) return { address: url };
   if (isStoreAddress(url)) return { place: readStorePlace(name, url, readStoreAccess(parameters)) };

@@ -109,7 +109,7 @@ parameters:
       creation: parameters.choice('createReplace', words, 'replace'),
       format,
       columns,
-      before: dialect.makeSchema(reference),
+      before,
       statement: (path) => create(dialect.readFile(path, format, columns)),
       checks: [
         {

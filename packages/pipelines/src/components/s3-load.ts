@@ -127,7 +127,6 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
     return {
       action: 'run-in-store',
       store: place.store,
-      table: load.target,
       ...createRedshiftStores(dialect).load({ load, source: { place, pattern }, reading, role }),
     };
   }

@@ -107,7 +107,6 @@ parameters:
         return {
           action: 'run-in-store',
           store: place.store,
-          table,
           ...createRedshiftStores(dialect).unload({
             ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
           }),

@@ -2,6 +2,7 @@
 import { datasetNames } from './naming/dataset-name.ts';
 import {
   createPostgresLineage,
+  createRedshiftLineage,
   createSnowflakeLineage,
   duckdbLineage,
   type LineageDialect,
@@ -54,6 +55,10 @@ export function trace(
 /** The same of PostgreSQL, whose connection has the schema `wh` of the database `db`. */
 export const tracePostgres = (sql: string | readonly string[], catalog: Catalog = {}): string[] =>
   trace(sql, catalog, createPostgresLineage({ database: 'db', schema: 'wh' }));
+
+/** The same of Redshift. */
+export const traceRedshift = (sql: string | readonly string[], catalog: Catalog = {}): string[] =>
+  trace(sql, catalog, createRedshiftLineage({ database: 'db', schema: 'wh' }));
 
 /** The same of Snowflake, whose connection has the schema `WH` of the database `DB`. */
 export const traceSnowflake = (sql: string | readonly string[], catalog: Catalog = {}): string[] =>

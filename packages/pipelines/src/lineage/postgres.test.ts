@@ -1,7 +1,7 @@
 /** Lineage of SQL as PostgreSQL reads it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tracePostgres as trace } from './analysis-fixture.ts';
+import { tracePostgres as trace, traceRedshift } from './analysis-fixture.ts';
 
 const catalog = { t: 'id a b', s: 'id c d', Orders: 'id total', 'db.public.old': 'x', out: 'p q' };
 
@@ -109,3 +109,11 @@ for (const [name, [sql, lines]] of Object.entries(cases))
   test(name, () => {
     assert.deepEqual(trace(sql, catalog), lines);
   });
+
+test('in Redshift, names in quotes are in lower case too', () => {
+  const sql = 'INSERT INTO "Out" (p, q) SELECT "Total", id FROM "WH"."Orders"';
+  assert.deepEqual(traceRedshift(sql, { orders: 'id total', out: 'p q' }), [
+    'out.p: orders.total',
+    'out.q: orders.id',
+  ]);
+});

@@ -29,7 +29,7 @@ export async function runInStore(
     for (const line of faults) ports.log(line, { step: step.current().stepId, stream: 'component' });
     const said = [
       `${rowCount} ${rowCount === 1 ? 'row' : 'rows'}`,
-      ...(faults.length === 0 ? [] : [`${faults.length} faults:`, ...faults.slice(0, shownFaults)]),
+      ...(faults.length === 0 ? [] : [countFaults(faults.length), ...faults.slice(0, shownFaults)]),
       ...notes,
     ];
     return { status: 'SUCCESS', rowCount, message: said.join('\n') };
@@ -37,6 +37,10 @@ export async function runInStore(
     throw failure === undefined ? error : await explain(error, failure, run.context.warehouse);
   }
 }
+
+/** The warehouse was asked for so many at most. */
+const countFaults = (count: number) =>
+  count === 1 ? '1 fault:' : `${count === namedFaults ? `${count} or more` : count} faults:`;
 
 function describeFault([file, line, column, value, reason]: readonly unknown[]): string {
   const text = value === null || value === '' ? '' : `: ${JSON.stringify(value)}`;

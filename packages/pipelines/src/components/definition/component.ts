@@ -151,7 +151,7 @@ export type Action =
       query(columns: readonly TargetColumn[]): string;
     }
   /** A load or an unload by the warehouse itself. */
-  | ({ action: 'run-in-store'; store: StoreAddress; table: TableReference } & StoreStatement)
+  | ({ action: 'run-in-store'; store: StoreAddress } & StoreStatement)
   | ({ action: 'transfer-object' } & ObjectTransfer)
   | { action: 'unload-file'; target: string; format: FileFormat; query: string }
   | {

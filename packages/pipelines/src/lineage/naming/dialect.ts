@@ -63,10 +63,16 @@ export function createPostgresLineage({ database, schema }: PostgresPlace): Line
 }
 
 /** Redshift's SQL is near enough to PostgreSQL's to be read as such. Names are in lower case, also in quotes. */
-export const createRedshiftLineage = (place: PostgresPlace): LineageDialect => ({
-  ...createPostgresLineage(place),
-  rules: lexicalRules.redshift,
-});
+export function createRedshiftLineage(place: PostgresPlace): LineageDialect {
+  const { nameTable, listPlaces, ...others } = createPostgresLineage(place);
+  const fold = (path: readonly string[]) => path.map((name) => name.toLowerCase());
+  return {
+    ...others,
+    rules: lexicalRules.redshift,
+    nameTable: (path) => nameTable(fold(path)),
+    listPlaces: (path) => listPlaces(fold(path)),
+  };
+}
 
 /** Names without quotes are in upper case. A database of another name is a database, too. */
 export function createSnowflakeLineage({ database, schema }: PostgresPlace): LineageDialect {
