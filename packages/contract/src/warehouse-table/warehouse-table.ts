@@ -156,7 +156,7 @@ export const listWarehouseTables = operation({
   id: 'listWarehouseTables',
   path,
   summary: 'List tables and views',
-  description: `Ordered by schema and name. ${slowRead} In a POSTGRES project these are the tables that the connection’s role for reading may read.`,
+  description: `Ordered by schema and name. ${slowRead} In a project of POSTGRES, REDSHIFT or SNOWFLAKE these are the tables that the connection’s role or user for reading may read.`,
   params: Type.Object(environmentPath),
   query: Type.Object({
     ...pageQuery,
