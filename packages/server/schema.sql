@@ -1186,6 +1186,25 @@ create table manifest_chunk (
 );
 CREATE INDEX manifest_chunk_by_blob ON public.manifest_chunk USING gin (digests);
 
+create table passkey (
+  account_id uuid not null,
+  passkey_id uuid not null,
+  user_id uuid not null,
+  name text not null,
+  credential_id bytea not null,
+  public_key bytea not null,
+  sign_count bigint not null,
+  transports text[] not null,
+  is_synced boolean not null,
+  challenge_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  constraint passkey_key PRIMARY KEY (account_id, passkey_id),
+  constraint passkey_credential_taken UNIQUE (credential_id),
+  constraint passkey_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE
+);
+CREATE INDEX passkey_by_user ON public.passkey USING btree (account_id, user_id, passkey_id DESC);
+
 create table pipeline_execution (
   account_id uuid not null,
   execution_id uuid not null,
@@ -1557,7 +1576,7 @@ create table sign_in_session (
   idle_until timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   constraint sign_in_session_key PRIMARY KEY (account_id, session_id),
-  constraint sign_in_session_method_known CHECK ((method = ANY (ARRAY['LINK'::text, 'ISSUER'::text]))),
+  constraint sign_in_session_method_known CHECK ((method = ANY (ARRAY['LINK'::text, 'ISSUER'::text, 'PASSKEY'::text]))),
   constraint sign_in_session_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE CASCADE,
   constraint sign_in_session_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
   constraint sign_in_session_secret_taken UNIQUE (secret_digest)

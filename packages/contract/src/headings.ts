@@ -104,7 +104,7 @@ export const headings = [
   {
     tag: 'Sign-in',
     about:
-      'How people sign in: identity issuers, sign-in links, invitations, and the sessions of their browsers.',
+      'How people sign in: identity issuers, passkeys, sign-in links, invitations, and the sessions of their browsers.',
   },
   { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
   { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },

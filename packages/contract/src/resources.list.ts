@@ -50,6 +50,7 @@ import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
 import { identityIssuerOperations } from './sign-in/identity-issuer.ts';
 import { invitationOperations } from './sign-in/invitation.ts';
+import { passkeyOperations } from './sign-in/passkey.ts';
 import { signInLinkOperations } from './sign-in/sign-in-link.ts';
 import { signInSessionOperations } from './sign-in/sign-in-session.ts';
 import { streamingPipelineOperations } from './streaming-pipeline/streaming-pipeline.ts';
@@ -144,6 +145,7 @@ export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
 export * from './sign-in/identity-issuer.ts';
 export * from './sign-in/invitation.ts';
+export * from './sign-in/passkey.ts';
 export * from './sign-in/sign-in-link.ts';
 export * from './sign-in/sign-in-session.ts';
 export * from './streaming-pipeline/streaming-pipeline.ts';
@@ -214,6 +216,7 @@ export const operationLists = [
   sharedPipelineOperations,
   identityIssuerOperations,
   invitationOperations,
+  passkeyOperations,
   signInLinkOperations,
   signInSessionOperations,
   streamingPipelineOperations,

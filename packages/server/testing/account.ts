@@ -11,6 +11,7 @@ import { makeAccount } from '../src/main/provisioning.ts';
 import { createGraphWork } from '../src/records/lineage/lineage-graph.work.ts';
 import { type Client, createClient, type Transport } from './client.ts';
 import { endWithEdit } from './edited-task.ts';
+import { type AddedPasskey, addPasskey } from './passkeys.ts';
 import { createProjectWith, type TestProject } from './project.ts';
 import { doDueWork } from './server-work.ts';
 import { type Browser, signInByLink } from './sign-in.ts';
@@ -47,6 +48,8 @@ export interface Account {
   user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor>;
   /** Signs a user in by a link. Requests with the cookie are the browser's. */
   signIn(userId: string): Promise<Browser>;
+  /** Adds a passkey to a user, who signs in for it. */
+  addPasskey(userId: string): Promise<AddedPasskey>;
   /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, input?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
@@ -194,6 +197,8 @@ export async function createAccount(server: AccountServer): Promise<Account> {
     accountId,
     now: () => server.clock.now(),
     signIn: (userId) => signInByLink(server.transport, admin, userId),
+    addPasskey: async (userId) =>
+      addPasskey(server.transport, await signInByLink(server.transport, admin, userId)),
     admin,
     actor,
     user,

@@ -5,6 +5,7 @@ import { accessGuards } from '../src/access/explanation/access.guards.ts';
 import { groupGuards } from '../src/access/groups/group.guards.ts';
 import { identityIssuerGuards } from '../src/access/identity-issuers/identity-issuer.guards.ts';
 import { invitationGuards } from '../src/access/invitations/invitation.guards.ts';
+import { passkeyGuards } from '../src/access/passkeys/passkey.guards.ts';
 import { sessionGuards } from '../src/access/sessions/session.guards.ts';
 import { signInGuards } from '../src/access/sign-in/sign-in.guards.ts';
 import { userGuards } from '../src/access/users/user.guards.ts';
@@ -52,6 +53,7 @@ export const guards = [
   groupGuards,
   identityIssuerGuards,
   invitationGuards,
+  passkeyGuards,
   sessionGuards,
   signInGuards,
   userGuards,

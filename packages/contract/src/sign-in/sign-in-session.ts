@@ -5,7 +5,7 @@ import { operation } from '../operation.ts';
 import { DateTime, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
 import { userPath } from '../user/user.ts';
 
-export const signInMethods = ['LINK', 'ISSUER'] as const;
+export const signInMethods = ['LINK', 'ISSUER', 'PASSKEY'] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 
 export const SignInSession = named(

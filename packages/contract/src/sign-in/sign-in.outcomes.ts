@@ -12,6 +12,8 @@ export const signInOutcomes = {
     'identity-issuer-created',
     'identity-issuer-updated',
     'identity-issuer-deleted',
+    'passkey-added',
+    'passkey-deleted',
     'invitation-created',
     'invitation-accepted',
     'invitation-deleted',
@@ -32,6 +34,11 @@ export const signInOutcomes = {
       'Browsers keep sessions only over HTTPS or on localhost, and the public address of the server is neither.',
       ({ publicUrl }) =>
         `Nobody can sign in at ${publicUrl}: browsers keep a session only over HTTPS or on localhost. Set HEADGATE_PUBLIC_URL to the https address of the server.`,
+    ),
+    'passkey-not-found': kind<{ id: string }>(
+      404,
+      'The user has no such passkey.',
+      ({ id }) => `There is no passkey ${id}.`,
     ),
     'invitation-not-found': kind<{ id: string }>(
       404,

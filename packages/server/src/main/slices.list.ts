@@ -6,6 +6,7 @@ import { explanation } from '../access/explanation/index.ts';
 import { groups } from '../access/groups/index.ts';
 import { identityIssuers } from '../access/identity-issuers/index.ts';
 import { invitations } from '../access/invitations/index.ts';
+import { passkeys } from '../access/passkeys/index.ts';
 import { sessions } from '../access/sessions/index.ts';
 import { signIn } from '../access/sign-in/index.ts';
 import { tokens } from '../access/tokens/index.ts';
@@ -63,6 +64,7 @@ export const slices = [
   groups,
   identityIssuers,
   invitations,
+  passkeys,
   sessions,
   signIn,
   tokens,

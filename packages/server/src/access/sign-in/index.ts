@@ -12,8 +12,9 @@ export {
   sendPage,
   sendUnavailable,
 } from './sign-in.page.ts';
-export { isSignInAddress, isSignInRequest } from './sign-in-address.ts';
+export { isSignInAddress, isSignInRequest, readReturnPath } from './sign-in-address.ts';
 export { linkForm } from './sign-in-link.store.ts';
+export { findSignedIn, isStorableName } from './signed-in.ts';
 
 export const signIn: Slice<IssuerSignInServices> = {
   name: 'sign-in',

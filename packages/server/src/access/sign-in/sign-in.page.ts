@@ -9,7 +9,7 @@ export const pageHeaders = {
   // Addresses of links and callbacks hold secrets.
   'referrer-policy': 'no-referrer',
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 };
 
 export const stylePath = '/sign-in/style.css';
@@ -68,6 +68,19 @@ export const createFormOptions = (depth: number) => ({
   config: { bodyType: 'application/x-www-form-urlencoded' },
 });
 
+const passkeyScript = html`<p id="passkey-status" role="status"></p><script type="module" src="sign-in/passkeys.js"></script>`;
+
+/** For pages at `/sign-in`. The script shows the button. */
+export const renderPasskey = (): Markup =>
+  html`<p><button type="button" id="use-passkey" hidden>Use a passkey</button></p>${passkeyScript}`;
+
+export const renderNewPasskey = (): Markup =>
+  html`<h2>Passkeys</h2>
+<p>With a passkey you sign in by your fingerprint, your face or the PIN of your device.</p>
+<label for="passkey-name">Name of the new passkey</label>
+<input id="passkey-name" value="This device" maxlength="255" autocomplete="off">
+<button type="button" id="add-passkey" hidden>Add a passkey</button>${passkeyScript}`;
+
 export const renderButton = (action: string, label: string): Markup =>
   html`<form method="post" action="${action}"><button>${label}</button></form>`;
 
@@ -78,6 +91,7 @@ main { box-sizing: border-box; width: min(26rem, 100vw); padding: 2rem; border-r
   background: light-dark(#fff, #1d2026); overflow-wrap: anywhere }
 .product { margin: 0; font-weight: 600; color: light-dark(#4a5160, #a5adbb) }
 h1 { margin: .25rem 0 1rem; font-size: 1.5rem; line-height: 1.25 }
+h2 { margin: 2rem 0 .25rem; font-size: 1.1rem }
 ul { list-style: none; padding: 0; display: grid; gap: .5rem }
 a.button, button { box-sizing: border-box; display: block; width: 100%; padding: .6rem 1rem; border: 0;
   border-radius: 8px; font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer;

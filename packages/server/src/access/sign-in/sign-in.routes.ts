@@ -1,13 +1,11 @@
 /** The pages of signing in by a link, of choosing an issuer, and of signing out. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import type { Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { html } from '../../kernel/http/html.ts';
-import { Problem } from '../../kernel/http/problems.ts';
 import { noSniffing } from '../../kernel/http/sniffing.ts';
 import { isSameOrigin } from '../../kernel/security/same-origin.ts';
-import type { TokenOwner } from '../../kernel/security/tokens.ts';
 import { findEnabledIssuer, findOfferedIssuers } from '../identity-issuers/index.ts';
 import {
   beginSession,
@@ -22,6 +20,8 @@ import {
   createFormOptions,
   pageHeaders,
   renderButton,
+  renderNewPasskey,
+  renderPasskey,
   sendElsewhere,
   sendPage,
   sendUnavailable,
@@ -31,18 +31,7 @@ import {
 import { isLoopbackRequest, isSignInRequest, readReturnPath } from './sign-in-address.ts';
 import { linkPath } from './sign-in-link.routes.ts';
 import { findLinkParameters, type LinkRow, linkForm, selectLink, takeLink } from './sign-in-link.store.ts';
-
-const selectUser = statement(
-  {
-    parameters: { account_id: 'uuid', session_id: 'uuid', now: 'timestamptz' },
-    row: { user_name: 'text', account_name: 'text' },
-  },
-  `
-  select u.user_name, a.name as account_name from sign_in_session s
-  join directory_user u on u.account_id = s.account_id and u.user_id = s.user_id and u.active
-  join account a on a.account_id = s.account_id
-  where s.account_id = $account_id and s.session_id = $session_id and s.expires_at > $now and s.idle_until > $now`,
-);
+import { findSignedIn, isStorableName } from './signed-in.ts';
 
 export function signInRoutes(endpoints: Endpoints, services: IssuerSignInServices): void {
   const { app } = endpoints;
@@ -55,35 +44,20 @@ export function signInRoutes(endpoints: Endpoints, services: IssuerSignInService
       .send(style),
   );
 
-  /** Who is signed in in the browser. */
-  async function findSignedIn({ headers }: FastifyRequest) {
-    const secret = sessions.readCookie(headers.cookie);
-    if (secret === undefined) return undefined;
-    let owner: TokenOwner;
-    try {
-      owner = await sessions.findOwner(secret);
-    } catch (failure) {
-      if (failure instanceof Problem && failure.code === 'session-invalid') return undefined;
-      throw failure;
-    }
-    const of = { account_id: owner.accountId, session_id: owner.sessionId ?? '', now: clock.now() };
-    const [user] = await database.read(selectUser, of);
-    return user;
-  }
-
   app.get('/sign-in', async (request, reply) => {
     if (!isSignInRequest(request, config.publicUrl)) return sendUnavailable(reply, 0, config.publicUrl);
-    const user = await findSignedIn(request);
+    const user = await findSignedIn(services, request);
     if (user !== undefined)
       return sendPage(
         reply,
         { title: 'You are signed in', depth: 0 },
         html`<p>You are <b>${user.user_name}</b> in the account <b>${user.account_name}</b>.</p>
 ${renderButton('sign-out', 'Sign out')}
+${renderNewPasskey()}
 <p><a href="docs">Documentation</a></p>`,
       );
     const { account, returnTo } = request.query as { account?: unknown; returnTo?: unknown };
-    const name = typeof account === 'string' && isStorable(account) ? account : undefined;
+    const name = typeof account === 'string' && isStorableName(account) ? account : undefined;
     const issuers = await findOfferedIssuers(database.read, name);
     if (issuers === undefined) {
       // An unknown name looks like one without issuers, so that names of accounts cannot be found out.
@@ -97,7 +71,7 @@ ${renderButton('sign-out', 'Sign out')}
       ({ id, name: label }) =>
         html`<li><a class="button" href="sign-in/issuers/${id}?${query}">Continue with ${label}</a></li>`,
     );
-    return sendPage(reply, { title: 'Sign in', depth: 0 }, html`<ul>${links}</ul>`);
+    return sendPage(reply, { title: 'Sign in', depth: 0 }, html`<ul>${links}</ul>${renderPasskey()}`);
   });
 
   async function findLink(request: LinkRequest): Promise<LinkRow | undefined> {
@@ -200,14 +174,12 @@ ${renderButton('', `Sign in as ${name}`)}`,
 
 type LinkRequest = FastifyRequest<{ Params: { secret: string } }>;
 
-const isStorable = (text: string) => text.length <= 255 && !text.includes('\0') && text.isWellFormed();
-
 function sendAccountForm(reply: FastifyReply): FastifyReply {
   return sendPage(
     reply,
     { title: 'Sign in', depth: 0 },
     html`<form method="get" action="sign-in"><label for="account">Name of your account</label>
-<input id="account" name="account" required maxlength="255" autocomplete="organization"><button>Continue</button></form>`,
+<input id="account" name="account" required maxlength="255" autocomplete="organization"><button>Continue</button></form>${renderPasskey()}`,
   );
 }
 
@@ -216,7 +188,7 @@ function sendWithoutIssuers(reply: FastifyReply): FastifyReply {
     reply,
     { title: 'Sign in', depth: 0 },
     html`<p>No identity issuer is set up here. Ask an administrator for a sign-in link. On the machine of the server,
-<code>npm run sign-in-link</code> prints one.</p>`,
+<code>npm run sign-in-link</code> prints one.</p>${renderPasskey()}`,
   );
 }
 
