@@ -44,8 +44,8 @@ async function runExample(operation: Operation, place: Place) {
 }
 
 const isRead = (operation: Operation) => operation.events.length === 0;
-/** The caller is a credential, which has no sessions to end; `sessions/session.test.ts` ends those of users. */
-const withoutEffect = new Set(['deleteOwnSessions']);
+/** The caller is a credential, which has none of these; session.test.ts and passkey.test.ts end those of users. */
+const withoutEffect = new Set(['deleteOwnSessions', 'deleteOwnPasskeys']);
 
 test('every write operation records one of its declared events, with actor, subject and states', async () => {
   const place = await createPlace(await server.account());
