@@ -95,6 +95,8 @@ const values: Readonly<Record<string, string>> = {
   'execution_step.status': "'SUCCESS'",
   'git_review.outcome': "'success'",
   // An account has 20 at most.
+  'custom_role.level': "'PROJECT'",
+  'custom_role.name': "'ROLE_' || n",
   'identity_issuer.account_id': 'case when n <= 20 then $1 else md5((n / 20)::text) end::uuid',
   'identity_issuer.user_attribute': "'userName'",
   'sign_in_session.identity_issuer_id': 'md5((n % 20)::text)::uuid',

@@ -2,12 +2,12 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { accountRoles, environmentRoles, placePermissions, projectRoles } from '../permission.ts';
+import { accountRoles, placePermissions } from '../permission.ts';
 import { EnvironmentName, Name, oneOf, ProjectId, pageOf, pageQuery, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
 const mostRoles = 1_000;
-const everyRole = [...new Set([...accountRoles, ...projectRoles, ...environmentRoles])];
+const RoleName = Type.String({ maxLength: 50, description: 'A built-in role, or the name of a custom role' });
 
 const PrincipalType = named(
   'PrincipalType',
@@ -24,7 +24,7 @@ const GroupOfRole = {
 export const HeldRole = named(
   'HeldRole',
   Type.Object({
-    role: oneOf(everyRole),
+    role: RoleName,
     level: oneOf(['ACCOUNT', 'PROJECT', 'ENVIRONMENT']),
     environmentName: Type.Optional(EnvironmentName),
     source: oneOf(['GROUP', 'GRANT', 'CREDENTIAL', 'ENVIRONMENT_DEFAULT', 'EVERY_USER'], {
@@ -92,7 +92,7 @@ const OwnRole = named(
     projectId: ProjectId,
     projectName: Name,
     environmentName: Type.Optional(EnvironmentName),
-    role: oneOf([...new Set([...projectRoles, ...environmentRoles])]),
+    role: RoleName,
     source: oneOf(['GROUP', 'GRANT', 'ENVIRONMENT_DEFAULT']),
     ...GroupOfRole,
   }),

@@ -2,18 +2,19 @@
 import {
   type AccountRole,
   accountRoles,
-  type EnvironmentRole,
   environmentRoles,
-  type ProjectRole,
   projectRoles,
 } from '@headgate/contract';
+import type { Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { findWord } from '../../kernel/http/words.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import { resolveGrantedWord } from '../custom-roles/index.ts';
 
 export interface RoleGrant {
   projectId: string;
   environmentName?: string | undefined;
-  role: ProjectRole | EnvironmentRole;
+  role: string;
 }
 
 interface RoleRequest {
@@ -22,17 +23,31 @@ interface RoleRequest {
   projectId?: string | undefined;
 }
 
-/** The account role and the grants of a request. Throws `unknown-role`. */
-export function readRoles(body: RoleRequest): { accountRole: AccountRole; grants: RoleGrant[] } {
-  const grants = (body.roles ?? []).map(({ projectId, environmentName, role }, index): RoleGrant => {
-    const allowed = environmentName === undefined ? projectRoles : environmentRoles;
-    return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };
-  });
+/** The account role and the grants of a request. Throws `unknown-role` and `permissions-not-held`. */
+export async function readRoles(
+  tx: Transaction,
+  caller: { scope: Scope; now: Date },
+  body: RoleRequest,
+): Promise<{ accountRole: AccountRole; grants: RoleGrant[] }> {
+  const grants: RoleGrant[] = [];
+  for (const [index, { projectId, environmentName, role }] of (body.roles ?? []).entries()) {
+    const builtIn = environmentName === undefined ? projectRoles : environmentRoles;
+    const requested = { role, field: `body.roles[${index}].role`, builtIn };
+    const place = { projectId, environmentName: environmentName ?? null };
+    const word = await resolveGrantedWord(tx, caller, { ...requested, ...place });
+    grants.push({ projectId, environmentName, role: word });
+  }
   const accountRole = findWord(accountRoles, body.role);
   if (body.projectId === undefined || accountRole !== undefined) {
     return { accountRole: accountRole ?? requireRole(accountRoles, body.role, 'body.role'), grants };
   }
-  const role = requireRole(projectRoles, body.role, 'body.role');
+  const role = await resolveGrantedWord(tx, caller, {
+    role: body.role,
+    field: 'body.role',
+    builtIn: projectRoles,
+    projectId: body.projectId,
+    environmentName: null,
+  });
   return { accountRole: 'MEMBER', grants: [{ projectId: body.projectId, role }, ...grants] };
 }
 

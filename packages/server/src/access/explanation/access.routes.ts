@@ -4,7 +4,6 @@ import {
   type Grant,
   getMe,
   getProjectAccess,
-  type HeldRole,
   type Permission,
   permissions,
   placePermissions,
@@ -16,13 +15,13 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { encodeRoles, findRequiredRoles } from '../../kernel/security/permissions.ts';
-import { caller, environmentExists, projectAccessPage } from './access.store.ts';
+import { caller, environmentExists, projectAccessPage, type WeighedRole } from './access.store.ts';
 
 /** Without a wanted permission, any role will do. Of the account roles, only SUPER_ADMIN gives access to a project. */
 const anyRole = {
   account: encodeRoles(['SUPER_ADMIN']),
-  project: encodeRoles(projectRoles),
-  environment: encodeRoles(environmentRoles),
+  project: encodeRoles([...projectRoles, 'project:read']),
+  environment: encodeRoles([...environmentRoles, 'executions:read']),
 };
 
 const everyPermission = Object.keys(permissions) as Permission[];
@@ -68,7 +67,7 @@ export function accessRoutes({ read }: Endpoints): void {
       principalId: principal_id,
       principalType: principal_type,
       name: principal,
-      roles: roles.slice(0, shownRoles),
+      roles: roles.slice(0, shownRoles).map(({ permissions: _, ...role }) => role),
       permissions: listGivenPermissions(roles),
     }));
     return { body: { page: query.page, results, size: limit, total } };
@@ -79,14 +78,18 @@ export function accessRoutes({ read }: Endpoints): void {
 const columns = { ACCOUNT: 'account', PROJECT: 'project', ENVIRONMENT: 'environment' } as const;
 
 /** Whether a role at a level has a permission there. */
-function givesPermission({ role, level }: Pick<HeldRole, 'role' | 'level'>, permission: Permission) {
+function givesPermission(
+  { role, level, permissions: custom }: Pick<WeighedRole, 'role' | 'level' | 'permissions'>,
+  permission: Permission,
+) {
+  if (custom !== undefined) return custom.includes(permission);
   const grant: Grant = permissions[permission];
   const roles: readonly string[] = grant[columns[level]];
   return roles.includes(role);
 }
 
 /** What the roles of one principal give in a project. */
-function listGivenPermissions(roles: readonly HeldRole[]): GivenPermission[] {
+function listGivenPermissions(roles: readonly WeighedRole[]): GivenPermission[] {
   return placePermissions.flatMap((permission): GivenPermission[] => {
     const giving = roles.filter((role) => givesPermission(role, permission));
     if (giving.length === 0) return [];
