@@ -86,6 +86,64 @@ export const getProjectAccess = operation({
   events: [],
 });
 
+const Reason = named(
+  'AccessReason',
+  Type.Object({
+    permission: oneOf(placePermissions),
+    allowed: Type.Boolean(),
+    grantedBy: Type.Array(HeldRole, {
+      maxItems: mostRoles,
+      description: 'The roles of the principal that give the permission there',
+    }),
+    wouldAllow: Type.Array(
+      Type.Object({
+        level: oneOf(['ACCOUNT', 'PROJECT', 'ENVIRONMENT']),
+        roles: Type.Array(RoleName, { maxItems: mostRoles }),
+      }),
+      { maxItems: 3, description: 'Where it is not allowed: the roles that would, each alone' },
+    ),
+  }),
+);
+
+export const AccessExplanation = named(
+  'AccessExplanation',
+  Type.Object({
+    allowed: Type.Boolean(),
+    standing: oneOf(['PERMITTED', 'FORBIDDEN', 'UNKNOWN', 'INACTIVE'], {
+      description:
+        'FORBIDDEN: it has a role in the project, but none that allows it. UNKNOWN: it has no role there, so it gets 404. INACTIVE: the user is deactivated, or the credential has expired',
+    }),
+    principalId: Uuid,
+    principalType: PrincipalType,
+    name: Name,
+    operationId: Name,
+    environmentName: Type.Optional(EnvironmentName),
+    reasons: Type.Array(Reason, { maxItems: 2, description: 'For each permission that the operation needs' }),
+  }),
+);
+export type AccessExplanation = Static<typeof AccessExplanation>;
+
+export const explainAccess = operation({
+  id: 'explainAccess',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/access/explain',
+  surface: 'dpc',
+  tag: 'Access',
+  summary: 'Explain whether a principal may call an operation',
+  description:
+    'By the check that a request gets. Without `environmentName`, an operation of an environment is allowed if it is in any environment of the project.',
+  permission: 'access:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({
+    principalId: Uuid,
+    operationId: Type.String({ ...Name, description: 'Such as createVariable' }),
+    environmentName: Type.Optional(EnvironmentName),
+  }),
+  success: { status: 200, body: AccessExplanation },
+  problems: ['principal-not-found', 'operation-not-of-project', 'unknown-environment'],
+  events: [],
+});
+
 const OwnRole = named(
   'OwnRole',
   Type.Object({
@@ -142,6 +200,6 @@ export const getMe = operation({
   events: [],
 });
 
-export const accessOperations = [getMe, getProjectAccess] as const;
+export const accessOperations = [getMe, getProjectAccess, explainAccess] as const;
 /** How many roles a response shows. */
 export const shownRoles = mostRoles;

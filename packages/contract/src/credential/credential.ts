@@ -100,7 +100,13 @@ export const createCredential = operation({
   }),
   success: { status: 201, body: IssuedSecret },
   answerHoldsSecret: true,
-  problems: ['permissions-not-held', 'unknown-role', 'unknown-project', 'unknown-environment', 'expiry-in-the-past'],
+  problems: [
+    'permissions-not-held',
+    'unknown-role',
+    'unknown-project',
+    'unknown-environment',
+    'expiry-in-the-past',
+  ],
   events: ['credential-created'],
 });
 

@@ -1,10 +1,5 @@
 /** Role names in requests, and the scopes in which each is allowed. */
-import {
-  type AccountRole,
-  accountRoles,
-  environmentRoles,
-  projectRoles,
-} from '@headgate/contract';
+import { type AccountRole, accountRoles, environmentRoles, projectRoles } from '@headgate/contract';
 import type { Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { findWord } from '../../kernel/http/words.ts';

@@ -6,6 +6,6 @@ export const accessGuards: SliceGuards = {
   examples: accessExamples,
   permissions: {
     'lists of what the caller may read': ['getMe'],
-    'read who may do what in a project': ['getProjectAccess'],
+    'read who may do what in a project': ['getProjectAccess', 'explainAccess'],
   },
 };

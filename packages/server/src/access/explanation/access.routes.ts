@@ -1,12 +1,9 @@
 import {
   environmentRoles,
-  type GivenPermission,
-  type Grant,
   getMe,
   getProjectAccess,
   type Permission,
   permissions,
-  placePermissions,
   projectRoles,
   shownRoles,
 } from '@headgate/contract';
@@ -15,7 +12,9 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { encodeRoles, findRequiredRoles } from '../../kernel/security/permissions.ts';
-import { caller, environmentExists, projectAccessPage, type WeighedRole } from './access.store.ts';
+import { caller, environmentExists, projectAccessPage } from './access.store.ts';
+import { explainRoutes } from './explain.routes.ts';
+import { givesPermission, listGivenPermissions } from './given-permissions.ts';
 
 /** Without a wanted permission, any role will do. Of the account roles, only SUPER_ADMIN gives access to a project. */
 const anyRole = {
@@ -26,7 +25,10 @@ const anyRole = {
 
 const everyPermission = Object.keys(permissions) as Permission[];
 
-export function accessRoutes({ read }: Endpoints): void {
+export function accessRoutes(endpoints: Endpoints): void {
+  const { read } = endpoints;
+  explainRoutes(endpoints);
+
   read(getMe, async ({ scope, rows }) => {
     const row = requireRow(await rows(caller, {}), () =>
       problem('token-invalid', { reason: 'its credential or user was deleted.' }),
@@ -71,30 +73,5 @@ export function accessRoutes({ read }: Endpoints): void {
       permissions: listGivenPermissions(roles),
     }));
     return { body: { page: query.page, results, size: limit, total } };
-  });
-}
-
-/** By the permission table that rights() enforces. A test compares the two for many roles. */
-const columns = { ACCOUNT: 'account', PROJECT: 'project', ENVIRONMENT: 'environment' } as const;
-
-/** Whether a role at a level has a permission there. */
-function givesPermission(
-  { role, level, permissions: custom }: Pick<WeighedRole, 'role' | 'level' | 'permissions'>,
-  permission: Permission,
-) {
-  if (custom !== undefined) return custom.includes(permission);
-  const grant: Grant = permissions[permission];
-  const roles: readonly string[] = grant[columns[level]];
-  return roles.includes(role);
-}
-
-/** What the roles of one principal give in a project. */
-function listGivenPermissions(roles: readonly WeighedRole[]): GivenPermission[] {
-  return placePermissions.flatMap((permission): GivenPermission[] => {
-    const giving = roles.filter((role) => givesPermission(role, permission));
-    if (giving.length === 0) return [];
-    if (giving.some(({ level }) => level !== 'ENVIRONMENT')) return [{ permission }];
-    const names = giving.flatMap(({ environmentName }) => environmentName ?? []);
-    return [{ permission, environmentNames: [...new Set(names)].toSorted() }];
   });
 }

@@ -43,11 +43,15 @@ export function groupRoutes({ read, write }: Endpoints): void {
   });
 
   write(createGroup, async ({ tx, scope, body, now, newId }) => {
-    const { columns, grantedRole } = await resolveRole(tx, { scope, now }, {
-      role: body.role ?? null,
-      projectId: body.projectId ?? null,
-      environmentName: body.environmentName ?? null,
-    });
+    const { columns, grantedRole } = await resolveRole(
+      tx,
+      { scope, now },
+      {
+        role: body.role ?? null,
+        projectId: body.projectId ?? null,
+        environmentName: body.environmentName ?? null,
+      },
+    );
     const row: StoredGroup = {
       group_id: newId(),
       display_name: body.displayName,
@@ -150,11 +154,15 @@ async function readNewRole(
   { role, projectId, environmentName }: Partial<GroupRole>,
 ) {
   if (role === undefined && projectId === undefined && environmentName === undefined) return undefined;
-  const resolved = await resolveRole(tx, { scope, now }, {
-    role: role === undefined ? stored.role : role,
-    projectId: projectId === undefined ? stored.project_id : projectId,
-    environmentName: environmentName === undefined ? stored.environment : environmentName,
-  });
+  const resolved = await resolveRole(
+    tx,
+    { scope, now },
+    {
+      role: role === undefined ? stored.role : role,
+      projectId: projectId === undefined ? stored.project_id : projectId,
+      environmentName: environmentName === undefined ? stored.environment : environmentName,
+    },
+  );
   const staysSuperAdmin =
     resolved.grantedRole?.role === 'SUPER_ADMIN' && resolved.grantedRole.projectId === null;
   if (stored.gives_super_admin && !staysSuperAdmin)
