@@ -808,6 +808,7 @@ END),
 );
 CREATE INDEX directory_role_by_project ON public.directory_role USING btree (account_id, project_id, environment_name);
 CREATE INDEX directory_role_of_account ON public.directory_role USING btree (account_id, role, group_id) WHERE (project_id IS NULL);
+CREATE INDEX directory_role_of_places ON public.directory_role USING btree (account_id, role, group_id) WHERE (project_id IS NOT NULL);
 
 create table directory_user (
   account_id uuid not null,
@@ -1355,6 +1356,7 @@ create table role_grant (
 );
 CREATE INDEX role_grant_by_credential ON public.role_grant USING btree (account_id, credential_id) WHERE (credential_id IS NOT NULL);
 CREATE INDEX role_grant_by_project ON public.role_grant USING btree (account_id, project_id, environment_name);
+CREATE INDEX role_grant_by_role ON public.role_grant USING btree (account_id, role);
 CREATE INDEX role_grant_by_user ON public.role_grant USING btree (account_id, user_id) WHERE (user_id IS NOT NULL);
 
 create table schedule (

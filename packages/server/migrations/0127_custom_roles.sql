@@ -27,3 +27,6 @@ end);
 alter table role_grant drop constraint role_grant_role_known;
 alter table role_grant add constraint role_grant_role_known check (
   role not in ('SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'));
+-- To refuse the deletion of a role that is granted.
+create index directory_role_of_places on directory_role (account_id, role, group_id) where project_id is not null;
+create index role_grant_by_role on role_grant (account_id, role);

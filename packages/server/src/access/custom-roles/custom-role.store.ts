@@ -116,7 +116,8 @@ const selectHolders = statement(
   `
   (select 'group' as kind, g.display_name as name from directory_role r
     join directory_group g on g.account_id = r.account_id and g.group_id = r.group_id
-    where r.account_id = $account_id and r.role = $role limit ${mostNamed})
+    where r.account_id = $account_id and r.project_id is not null and r.role = $role
+    order by r.group_id limit ${mostNamed})
   union
   (select p.kind, p.name from role_grant r
     join principal p on p.account_id = r.account_id and p.principal_id = r.principal_id
