@@ -702,6 +702,22 @@ create table credential (
 CREATE INDEX credential_newest ON public.credential USING btree (account_id, created_at DESC, credential_id DESC);
 CREATE INDEX credential_super_admins ON public.credential USING btree (account_id, credential_id) WHERE ((account_role = 'SUPER_ADMIN'::text) AND (expires_at IS NULL) AND (revoked_at IS NULL));
 
+create table custom_role (
+  account_id uuid not null,
+  name text not null,
+  description text,
+  level text not null,
+  permissions text[] not null,
+  version bigint not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint custom_role_name_taken PRIMARY KEY (account_id, name),
+  constraint custom_role_level_known CHECK ((level = ANY (ARRAY['PROJECT'::text, 'ENVIRONMENT'::text]))),
+  constraint custom_role_name_form CHECK ((name ~ '^[A-Z][A-Z0-9_]{0,49}$'::text)),
+  constraint custom_role_name_free CHECK ((name <> ALL (ARRAY['SUPER_ADMIN'::text, 'ADMIN'::text, 'BILLING_ADMIN'::text, 'MEMBER'::text, 'DIRECTORY'::text, 'OWNER'::text, 'CONTRIBUTOR'::text, 'OPERATOR'::text, 'VIEWER'::text]))),
+  constraint custom_role_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
+);
+
 create table dataset_use (
   account_id uuid not null,
   project_id uuid not null,
@@ -786,8 +802,8 @@ create table directory_role (
   constraint directory_role_in_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
   constraint directory_role_known CHECK (
 CASE
-    WHEN (environment_name IS NOT NULL) THEN ((project_id IS NOT NULL) AND (role = ANY (ARRAY['OWNER'::text, 'CONTRIBUTOR'::text, 'OPERATOR'::text, 'VIEWER'::text])))
-    WHEN (project_id IS NOT NULL) THEN (role = ANY (ARRAY['OWNER'::text, 'CONTRIBUTOR'::text, 'VIEWER'::text]))
+    WHEN (environment_name IS NOT NULL) THEN ((project_id IS NOT NULL) AND (role <> ALL (ARRAY['SUPER_ADMIN'::text, 'ADMIN'::text, 'BILLING_ADMIN'::text, 'MEMBER'::text, 'DIRECTORY'::text])))
+    WHEN (project_id IS NOT NULL) THEN (role <> ALL (ARRAY['SUPER_ADMIN'::text, 'ADMIN'::text, 'BILLING_ADMIN'::text, 'MEMBER'::text, 'DIRECTORY'::text, 'OPERATOR'::text]))
     ELSE (role = ANY (ARRAY['SUPER_ADMIN'::text, 'ADMIN'::text, 'BILLING_ADMIN'::text, 'MEMBER'::text]))
 END),
   constraint directory_role_of_group FOREIGN KEY (account_id, group_id) REFERENCES directory_group(account_id, group_id) ON DELETE CASCADE,
@@ -795,6 +811,7 @@ END),
 );
 CREATE INDEX directory_role_by_project ON public.directory_role USING btree (account_id, project_id, environment_name);
 CREATE INDEX directory_role_of_account ON public.directory_role USING btree (account_id, role, group_id) WHERE (project_id IS NULL);
+CREATE INDEX directory_role_of_places ON public.directory_role USING btree (account_id, role, group_id) WHERE (project_id IS NOT NULL);
 
 create table directory_user (
   account_id uuid not null,
@@ -1108,6 +1125,7 @@ create table invitation_role (
   constraint invitation_role_once UNIQUE NULLS NOT DISTINCT (account_id, invitation_id, project_id, environment_name, role)
 );
 CREATE INDEX invitation_role_by_project ON public.invitation_role USING btree (account_id, project_id, environment_name);
+CREATE INDEX invitation_role_by_role ON public.invitation_role USING btree (account_id, role);
 
 create table lineage_event (
   account_id uuid not null,
@@ -1397,10 +1415,11 @@ create table role_grant (
   constraint role_grant_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
   constraint role_grant_once UNIQUE NULLS NOT DISTINCT (account_id, principal_id, project_id, environment_name, role),
   constraint role_grant_operator_in_environment CHECK (((role <> 'OPERATOR'::text) OR (environment_name IS NOT NULL))),
-  constraint role_grant_role_known CHECK ((role = ANY (ARRAY['OWNER'::text, 'CONTRIBUTOR'::text, 'VIEWER'::text, 'OPERATOR'::text])))
+  constraint role_grant_role_known CHECK ((role <> ALL (ARRAY['SUPER_ADMIN'::text, 'ADMIN'::text, 'BILLING_ADMIN'::text, 'MEMBER'::text, 'DIRECTORY'::text])))
 );
 CREATE INDEX role_grant_by_credential ON public.role_grant USING btree (account_id, credential_id) WHERE (credential_id IS NOT NULL);
 CREATE INDEX role_grant_by_project ON public.role_grant USING btree (account_id, project_id, environment_name);
+CREATE INDEX role_grant_by_role ON public.role_grant USING btree (account_id, role);
 CREATE INDEX role_grant_by_user ON public.role_grant USING btree (account_id, user_id) WHERE (user_id IS NOT NULL);
 
 create table schedule (

@@ -15,6 +15,7 @@ import { connectorOauthOutcomes } from './connector-oauth/connector-oauth.outcom
 import { connectorProfileOutcomes } from './connector-profile/connector-profile.outcomes.ts';
 import { consumptionOutcomes } from './consumption/consumption.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
+import { customRoleOutcomes } from './custom-role/custom-role.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
@@ -59,6 +60,7 @@ export const outcomeLists = [
   connectorProfileOutcomes,
   consumptionOutcomes,
   credentialOutcomes,
+  customRoleOutcomes,
   directoryOutcomes,
   enterpriseOauthOutcomes,
   environmentOutcomes,

@@ -20,6 +20,7 @@ import { connectorProfileOperations } from './connector-profile/connector-profil
 import { connectorTestOperations } from './connector-profile/connector-test.ts';
 import { consumptionOperations } from './consumption/consumption.ts';
 import { credentialOperations } from './credential/credential.ts';
+import { customRoleOperations } from './custom-role/custom-role.ts';
 import { directoryOperations } from './directory/directory.ts';
 import { scimGroupOperations } from './directory/scim-group.ts';
 import { scimServiceOperations } from './directory/scim-service.ts';
@@ -106,6 +107,7 @@ export * from './connector-profile/connector-profile-shape.ts';
 export * from './connector-profile/connector-test.ts';
 export * from './consumption/consumption.ts';
 export * from './credential/credential.ts';
+export * from './custom-role/custom-role.ts';
 export * from './directory/directory.ts';
 export * from './directory/scim-error.ts';
 export * from './directory/scim-group.ts';
@@ -186,6 +188,7 @@ export const operationLists = [
   connectorTestOperations,
   consumptionOperations,
   credentialOperations,
+  customRoleOperations,
   directoryOperations,
   scimGroupOperations,
   scimServiceOperations,

@@ -39,6 +39,8 @@ create table invitation_role (
   constraint invitation_role_in_environment foreign key (account_id, project_id, environment_name)
     references environment on delete cascade
 );
+-- To refuse the deletion of a role that an invitation names.
+create index invitation_role_by_role on invitation_role (account_id, role);
 create index invitation_role_by_project on invitation_role (account_id, project_id, environment_name);
 
 alter table alert_mail add column invitation_id uuid;

@@ -1,5 +1,6 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { credentialGuards } from '../src/access/credentials/credential.guards.ts';
+import { customRoleGuards } from '../src/access/custom-roles/custom-role.guards.ts';
 import { directoryGuards } from '../src/access/directory/directory.guards.ts';
 import { accessGuards } from '../src/access/explanation/access.guards.ts';
 import { groupGuards } from '../src/access/groups/group.guards.ts';
@@ -48,6 +49,7 @@ import { warehouseQueryGuards } from '../src/runtime/warehouse-queries/warehouse
 
 export const guards = [
   credentialGuards,
+  customRoleGuards,
   directoryGuards,
   accessGuards,
   groupGuards,

@@ -96,6 +96,9 @@ const values: Readonly<Record<string, string>> = {
   'execution_step.status': "'SUCCESS'",
   'git_review.outcome': "'success'",
   // An account has 20 at most.
+  'custom_role.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',
+  'custom_role.level': "'PROJECT'",
+  'custom_role.name': "'ROLE_' || n",
   'identity_issuer.account_id': 'case when n <= 20 then $1 else md5((n / 20)::text) end::uuid',
   'identity_issuer.user_attribute': "'userName'",
   // An account has 1,000 at most.

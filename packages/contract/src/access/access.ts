@@ -2,12 +2,12 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { accountRoles, environmentRoles, placePermissions, projectRoles } from '../permission.ts';
+import { accountRoles, placePermissions } from '../permission.ts';
 import { EnvironmentName, Name, oneOf, ProjectId, pageOf, pageQuery, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
 const mostRoles = 1_000;
-const everyRole = [...new Set([...accountRoles, ...projectRoles, ...environmentRoles])];
+const RoleName = Type.String({ maxLength: 50, description: 'A built-in role, or the name of a custom role' });
 
 const PrincipalType = named(
   'PrincipalType',
@@ -24,7 +24,7 @@ const GroupOfRole = {
 export const HeldRole = named(
   'HeldRole',
   Type.Object({
-    role: oneOf(everyRole),
+    role: RoleName,
     level: oneOf(['ACCOUNT', 'PROJECT', 'ENVIRONMENT']),
     environmentName: Type.Optional(EnvironmentName),
     source: oneOf(['GROUP', 'GRANT', 'CREDENTIAL', 'ENVIRONMENT_DEFAULT', 'EVERY_USER'], {
@@ -86,13 +86,71 @@ export const getProjectAccess = operation({
   events: [],
 });
 
+const Reason = named(
+  'AccessReason',
+  Type.Object({
+    permission: oneOf(placePermissions),
+    allowed: Type.Boolean(),
+    grantedBy: Type.Array(HeldRole, {
+      maxItems: mostRoles,
+      description: 'The roles of the principal that give the permission there',
+    }),
+    wouldAllow: Type.Array(
+      Type.Object({
+        level: oneOf(['ACCOUNT', 'PROJECT', 'ENVIRONMENT']),
+        roles: Type.Array(RoleName, { maxItems: mostRoles }),
+      }),
+      { maxItems: 3, description: 'Where it is not allowed: the roles that would, each alone' },
+    ),
+  }),
+);
+
+export const AccessExplanation = named(
+  'AccessExplanation',
+  Type.Object({
+    allowed: Type.Boolean(),
+    standing: oneOf(['PERMITTED', 'FORBIDDEN', 'UNKNOWN', 'INACTIVE'], {
+      description:
+        'FORBIDDEN: it has a role in the project, but none that allows it. UNKNOWN: it has no role there, so it gets 404. INACTIVE: the user is deactivated, or the credential has expired',
+    }),
+    principalId: Uuid,
+    principalType: PrincipalType,
+    name: Name,
+    operationId: Name,
+    environmentName: Type.Optional(EnvironmentName),
+    reasons: Type.Array(Reason, { maxItems: 2, description: 'For each permission that the operation needs' }),
+  }),
+);
+export type AccessExplanation = Static<typeof AccessExplanation>;
+
+export const explainAccess = operation({
+  id: 'explainAccess',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/access/explain',
+  surface: 'dpc',
+  tag: 'Access',
+  summary: 'Explain whether a principal may call an operation',
+  description:
+    'By the check that a request gets. Without `environmentName`, an operation of an environment is allowed if it is in any environment of the project.',
+  permission: 'access:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({
+    principalId: Uuid,
+    operationId: Type.String({ ...Name, description: 'Such as createVariable' }),
+    environmentName: Type.Optional(EnvironmentName),
+  }),
+  success: { status: 200, body: AccessExplanation },
+  problems: ['principal-not-found', 'operation-not-of-project', 'unknown-environment'],
+  events: [],
+});
+
 const OwnRole = named(
   'OwnRole',
   Type.Object({
     projectId: ProjectId,
     projectName: Name,
     environmentName: Type.Optional(EnvironmentName),
-    role: oneOf([...new Set([...projectRoles, ...environmentRoles])]),
+    role: RoleName,
     source: oneOf(['GROUP', 'GRANT', 'ENVIRONMENT_DEFAULT']),
     ...GroupOfRole,
   }),
@@ -142,6 +200,6 @@ export const getMe = operation({
   events: [],
 });
 
-export const accessOperations = [getMe, getProjectAccess] as const;
+export const accessOperations = [getMe, getProjectAccess, explainAccess] as const;
 /** How many roles a response shows. */
 export const shownRoles = mostRoles;

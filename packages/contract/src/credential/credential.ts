@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { accountRoles, environmentRoles, projectRoles } from '../permission.ts';
+import { accountRoles } from '../permission.ts';
 import {
   DateTime,
   EnvironmentName,
@@ -26,7 +26,7 @@ export const ScopedRole = named(
   Type.Object({
     projectId: ProjectId,
     environmentName: Type.Optional(EnvironmentName),
-    role: oneOf([...new Set([...projectRoles, ...environmentRoles])]),
+    role: Type.String({ maxLength: 50, description: 'A built-in role, or the name of a custom role' }),
   }),
 );
 export type ScopedRole = Static<typeof ScopedRole>;
@@ -88,7 +88,7 @@ export const createCredential = operation({
   summary: 'Create a credential',
   description:
     '`role` is an account role: SUPER_ADMIN, ADMIN, BILLING_ADMIN, MEMBER or DIRECTORY. It is not case-sensitive. With `projectId`, `role` can also be a role ' +
-    'in that project: OWNER, CONTRIBUTOR or VIEWER. The account role is then MEMBER. `roles` adds roles in projects and environments.',
+    'in that project: OWNER, CONTRIBUTOR or VIEWER. The account role is then MEMBER. `roles` adds roles in projects and environments, also custom ones.',
   body: Type.Object({
     name: Name,
     role: RoleWord,
@@ -98,7 +98,13 @@ export const createCredential = operation({
   }),
   success: { status: 201, body: IssuedSecret },
   answerHoldsSecret: true,
-  problems: ['unknown-role', 'unknown-project', 'unknown-environment', 'expiry-in-the-past'],
+  problems: [
+    'permissions-not-held',
+    'unknown-role',
+    'unknown-project',
+    'unknown-environment',
+    'expiry-in-the-past',
+  ],
   events: ['credential-created'],
 });
 

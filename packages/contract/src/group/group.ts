@@ -52,6 +52,7 @@ const roleProblems = [
   'environment-without-project',
   'unknown-project',
   'unknown-environment',
+  'permissions-not-held',
 ] as const;
 
 /** For operations that can take the last member from a group that gives a role. */
@@ -82,7 +83,7 @@ export const createGroup = operation({
   path: '/v1/groups',
   summary: 'Create a group',
   description:
-    'Members have the `role` in the environment, else in the project, else in the account. In the account: SUPER_ADMIN, ADMIN, BILLING_ADMIN or MEMBER; in a project: OWNER, CONTRIBUTOR or VIEWER; in an environment: OWNER, CONTRIBUTOR, OPERATOR or VIEWER. It is not case-sensitive. A group without a role gives nothing.',
+    'Members have the `role` in the environment, else in the project, else in the account. In the account: SUPER_ADMIN, ADMIN, BILLING_ADMIN or MEMBER; in a project: OWNER, CONTRIBUTOR or VIEWER; in an environment: OWNER, CONTRIBUTOR, OPERATOR or VIEWER. In a project or an environment it can also be a custom role. It is not case-sensitive. A group without a role gives nothing.',
   body: Type.Object({
     displayName: GroupName,
     externalId: Type.Optional(Name),

@@ -103,6 +103,7 @@ export const createInvitation = operation({
     'unknown-project',
     'unknown-environment',
     'unknown-role',
+    'permissions-not-held',
     'users-from-directory',
     'too-many-invitations',
     'invitation-mail-refused',

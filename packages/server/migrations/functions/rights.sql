@@ -61,6 +61,12 @@ language sql immutable as $$
   end
 $$;
 
+-- The roles, and the account's custom roles that have a permission among them.
+create or replace function add_custom_roles(for_account uuid, roles text[]) returns text[]
+language sql stable as $$
+  select roles || array(select c.name from custom_role c where c.account_id = for_account and c.permissions && roles)
+$$;
+
 -- What a principal is to a project, for one operation whose permission is given as three lists of roles. standing:
 -- 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden', 'permitted'.
 -- Without a project only the account role counts. Without an environment a role in any environment is enough: the
@@ -163,6 +169,14 @@ begin
   ) then
     select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
     from place_role g
+    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+  end if;
+  -- Custom roles are last: whoever is permitted by another role does not pay for them.
+  if weight = 1 and exists (select from custom_role c where c.account_id = for_account) then
+    project_roles := add_custom_roles(for_account, project_roles);
+    environment_roles := add_custom_roles(for_account, environment_roles);
+    select greatest(weight, max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles))) into weight
+    from granted_role g
     where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
   end if;
   standing := case weight when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end;

@@ -1,6 +1,7 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { accounts } from '../access/accounts/index.ts';
 import { credentials } from '../access/credentials/index.ts';
+import { customRoles } from '../access/custom-roles/index.ts';
 import { directory } from '../access/directory/index.ts';
 import { explanation } from '../access/explanation/index.ts';
 import { groups } from '../access/groups/index.ts';
@@ -59,6 +60,7 @@ import { warehouseQueries } from '../runtime/warehouse-queries/index.ts';
 export const slices = [
   accounts,
   credentials,
+  customRoles,
   directory,
   explanation,
   groups,

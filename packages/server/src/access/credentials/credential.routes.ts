@@ -22,8 +22,8 @@ export function credentialRoutes({ read, write }: Endpoints, { sealer }: { seale
     return { body: { page: query.page, results: rows.map(presentCredential), size: limit, total } };
   });
 
-  write(createCredential, ({ tx, scope, body, now, newId }) => {
-    const { accountRole, grants } = readRoles(body);
+  write(createCredential, async ({ tx, scope, body, now, newId }) => {
+    const { accountRole, grants } = await readRoles(tx, { scope, now }, body);
     const expiresAt = body.expiresAt === undefined ? undefined : new Date(body.expiresAt);
     if (expiresAt !== undefined && expiresAt <= now) throw problem('expiry-in-the-past');
     const secret = generateSecret();

@@ -3,6 +3,9 @@ import type { Examples } from '../../../testing/place.ts';
 
 export const accessExamples: Examples = {
   getMe: () => ({ path: '/me' }),
+  explainAccess: ({ account, project }) => ({
+    path: `${project.path}/access/explain?principalId=${account.admin.actorId}&operationId=createVariable`,
+  }),
   async getProjectAccess({ account, project, named }) {
     const user = { userName: `${named('ada')}@example.com` };
     const { userId } = (await account.admin.post<{ userId: string }>('/users', user)).body;

@@ -1,13 +1,9 @@
 import {
   environmentRoles,
-  type GivenPermission,
-  type Grant,
   getMe,
   getProjectAccess,
-  type HeldRole,
   type Permission,
   permissions,
-  placePermissions,
   projectRoles,
   shownRoles,
 } from '@headgate/contract';
@@ -17,17 +13,22 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { encodeRoles, findRequiredRoles } from '../../kernel/security/permissions.ts';
 import { caller, environmentExists, projectAccessPage } from './access.store.ts';
+import { explainRoutes } from './explain.routes.ts';
+import { givesPermission, listGivenPermissions } from './given-permissions.ts';
 
 /** Without a wanted permission, any role will do. Of the account roles, only SUPER_ADMIN gives access to a project. */
 const anyRole = {
   account: encodeRoles(['SUPER_ADMIN']),
-  project: encodeRoles(projectRoles),
-  environment: encodeRoles(environmentRoles),
+  project: encodeRoles([...projectRoles, 'project:read']),
+  environment: encodeRoles([...environmentRoles, 'executions:read']),
 };
 
 const everyPermission = Object.keys(permissions) as Permission[];
 
-export function accessRoutes({ read }: Endpoints): void {
+export function accessRoutes(endpoints: Endpoints): void {
+  const { read } = endpoints;
+  explainRoutes(endpoints);
+
   read(getMe, async ({ scope, rows }) => {
     const row = requireRow(await rows(caller, {}), () =>
       problem('token-invalid', { reason: 'its credential or user was deleted.' }),
@@ -68,30 +69,9 @@ export function accessRoutes({ read }: Endpoints): void {
       principalId: principal_id,
       principalType: principal_type,
       name: principal,
-      roles: roles.slice(0, shownRoles),
+      roles: roles.slice(0, shownRoles).map(({ permissions: _, ...role }) => role),
       permissions: listGivenPermissions(roles),
     }));
     return { body: { page: query.page, results, size: limit, total } };
-  });
-}
-
-/** By the permission table that rights() enforces. A test compares the two for many roles. */
-const columns = { ACCOUNT: 'account', PROJECT: 'project', ENVIRONMENT: 'environment' } as const;
-
-/** Whether a role at a level has a permission there. */
-function givesPermission({ role, level }: Pick<HeldRole, 'role' | 'level'>, permission: Permission) {
-  const grant: Grant = permissions[permission];
-  const roles: readonly string[] = grant[columns[level]];
-  return roles.includes(role);
-}
-
-/** What the roles of one principal give in a project. */
-function listGivenPermissions(roles: readonly HeldRole[]): GivenPermission[] {
-  return placePermissions.flatMap((permission): GivenPermission[] => {
-    const giving = roles.filter((role) => givesPermission(role, permission));
-    if (giving.length === 0) return [];
-    if (giving.some(({ level }) => level !== 'ENVIRONMENT')) return [{ permission }];
-    const names = giving.flatMap(({ environmentName }) => environmentName ?? []);
-    return [{ permission, environmentNames: [...new Set(names)].toSorted() }];
   });
 }

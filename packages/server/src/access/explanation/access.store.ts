@@ -1,9 +1,19 @@
 /** Reads the views `principal`, `account_role` and `place_role`, and `weigh_role()`, as rights() does. */
-import { type AccountRole, type HeldRole, type OwnRole, shownRoles } from '@headgate/contract';
+import {
+  type AccountRole,
+  type HeldRole,
+  type OwnRole,
+  type Permission,
+  shownRoles,
+} from '@headgate/contract';
 import { typed } from '../../kernel/database/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Standing } from '../../kernel/security/permissions.ts';
 
 type PrincipalType = 'USER' | 'CREDENTIAL';
+
+/** With the permissions of a custom role. */
+export type WeighedRole = HeldRole & { permissions?: readonly Permission[] };
 
 const accessParameters = {
   /** The roles that have the wanted permission, or all roles. */
@@ -36,7 +46,9 @@ const permitted = `
     group by h.principal_id
     having case
       when bool_or(h.level = 'ACCOUNT') then array_agg(h.role) filter (where h.level = 'ACCOUNT') && $wanted_account_roles
-      else max(weigh_role(h.role, h.environment_name, $wanted_environment, $wanted_project_roles, $wanted_environment_roles)) = 2
+      else max(weigh_role(h.role, h.environment_name, $wanted_environment,
+        (select add_custom_roles($account_id, $wanted_project_roles)),
+        (select add_custom_roles($account_id, $wanted_environment_roles)))) = 2
     end) holder
   join (
     select user_id as principal_id, 'USER' as principal_type, user_name as name from directory_user
@@ -53,7 +65,7 @@ export const projectAccessPage = guardedPage(
       principal_id: 'uuid',
       principal_type: typed<PrincipalType>('text'),
       name: 'text',
-      roles: typed<HeldRole[]>('json'),
+      roles: typed<WeighedRole[]>('json'),
     },
     alone: true,
   },
@@ -61,10 +73,11 @@ export const projectAccessPage = guardedPage(
     rows: `
     select chosen.principal_id, chosen.principal_type, chosen.name, (
       select coalesce(json_agg(json_strip_nulls(json_build_object('role', h.role, 'level', h.level,
-        'environmentName', h.environment_name, 'source', h.source, 'groupId', h.group_id, 'groupName', g.display_name))
+        'environmentName', h.environment_name, 'source', h.source, 'groupId', h.group_id, 'groupName', g.display_name, 'permissions', c.permissions))
         order by h.level <> 'ACCOUNT', h.level = 'ENVIRONMENT', h.environment_name, h.role, g.display_name_key), '[]')
       from (select * from (${heldRoles}) held where held.principal_id = chosen.principal_id) h
-      left join directory_group g on g.account_id = $account_id and g.group_id = h.group_id) as roles
+      left join directory_group g on g.account_id = $account_id and g.group_id = h.group_id
+      left join custom_role c on c.account_id = $account_id and c.name = h.role) as roles
     from (
       select p.principal_id, p.principal_type, p.name ${permitted}
       order by p.name, p.principal_id limit $limit offset $offset) chosen
@@ -76,6 +89,44 @@ export const projectAccessPage = guardedPage(
 export const environmentExists = guardedRead(
   { parameters: { name: 'text' }, row: { name: 'text' } },
   'select name from environment where account_id = $account_id and project_id = $project_id and name = $name',
+);
+
+/** One principal, what rights() says of it for one permission, and the custom roles that give the permission. */
+export const explainedPrincipal = guardedRead(
+  {
+    parameters: {
+      wanted_principal: 'uuid',
+      wanted_account_roles: typed<string>('text[]'),
+      wanted_project_roles: typed<string>('text[]'),
+      wanted_environment_roles: typed<string>('text[]'),
+      wanted_environment: 'text?',
+    },
+    row: {
+      principal_type: typed<PrincipalType>('text'),
+      name: 'text',
+      weighed: typed<Standing>('text'),
+      roles: typed<WeighedRole[]>('json'),
+      custom: typed<{ name: string; level: 'PROJECT' | 'ENVIRONMENT' }[]>('json'),
+    },
+    alone: true,
+  },
+  `
+  select upper(p.kind) as principal_type, p.name, held.standing as weighed, (
+    select coalesce(json_agg(json_strip_nulls(json_build_object('role', h.role, 'level', h.level,
+      'environmentName', h.environment_name, 'source', h.source, 'groupId', h.group_id, 'groupName', g.display_name,
+      'permissions', c.permissions))
+      order by h.level <> 'ACCOUNT', h.level = 'ENVIRONMENT', h.environment_name, h.role, g.display_name_key), '[]')
+    from (select * from (${heldRoles}) held where held.principal_id = $wanted_principal) h
+    left join directory_group g on g.account_id = $account_id and g.group_id = h.group_id
+    left join custom_role c on c.account_id = $account_id and c.name = h.role) as roles, (
+    select coalesce(json_agg(json_build_object('name', c.name, 'level', c.level) order by c.name), '[]') from custom_role c
+    where c.account_id = $account_id
+      and c.permissions && case c.level when 'PROJECT' then $wanted_project_roles::text[] else $wanted_environment_roles::text[] end
+    ) as custom
+  from principal p
+  cross join lateral rights($account_id, p.principal_id, $project_id, $wanted_environment, $wanted_account_roles,
+    $wanted_project_roles, $wanted_environment_roles, $now) held
+  where p.account_id = $account_id and p.principal_id = $wanted_principal`,
 );
 
 interface OwnAccountRole {

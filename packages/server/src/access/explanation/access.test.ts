@@ -1,7 +1,7 @@
 /** Who may do what, and why: GET /v1/me and GET /v1/projects/{projectId}/access. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Me, Page, ProjectAccess } from '@headgate/contract';
+import type { AccessExplanation, Me, Page, ProjectAccess } from '@headgate/contract';
 import type { Account, Actor } from '../../../testing/account.ts';
 import { requireProblem } from '../../../testing/client.ts';
 import { startTestServer } from '../../../testing/server.ts';
@@ -165,4 +165,39 @@ test('a user of several groups has all of their roles, and a refusal names them'
     /The caller has: BILLING_ADMIN in the account; VIEWER in the project; OPERATOR in the environment "dev"\.$/,
   );
   requireProblem(await user.get('/agents'), 403, 'forbidden');
+});
+
+test('an explanation names the group that gives the right, or the roles that would', async () => {
+  const account = await server.account();
+  const { path, projectId } = await account.project();
+  const contributor = await account.user(undefined, { projectId, role: 'CONTRIBUTOR' });
+  const viewer = await account.user(undefined, { projectId, role: 'VIEWER' });
+  const stranger = await account.user();
+  const custom = { name: 'DATA_STEWARD', level: 'PROJECT', permissions: ['project:configure'] };
+  await account.admin.post('/custom-roles', custom);
+  const explain = async ({ actorId }: { actorId: string }, operationId = 'createVariable') =>
+    account.admin.get<AccessExplanation>(
+      `${path}/access/explain?principalId=${actorId}&operationId=${operationId}`,
+    );
+  const allowed = (await explain(contributor)).body;
+  assert.equal(allowed.standing, 'PERMITTED');
+  assert.deepEqual(
+    allowed.reasons[0]?.grantedBy.map(({ role, groupId }) => [role, groupId]),
+    [['CONTRIBUTOR', contributor.groupIds[0]]],
+  );
+  const refused = (await explain(viewer)).body;
+  assert.deepEqual([refused.allowed, refused.standing], [false, 'FORBIDDEN']);
+  assert.deepEqual(refused.reasons[0]?.wouldAllow, [
+    { level: 'ACCOUNT', roles: ['SUPER_ADMIN'] },
+    { level: 'PROJECT', roles: ['OWNER', 'CONTRIBUTOR', 'DATA_STEWARD'] },
+  ]);
+  assert.equal((await explain(stranger)).body.standing, 'UNKNOWN');
+  await account.admin.patch(`/users/${contributor.actorId}`, { active: false });
+  assert.equal((await explain(contributor)).body.standing, 'INACTIVE');
+  const typo = requireProblem(await explain(viewer, 'createVariabel'), 422, 'operation-not-of-project');
+  assert.match(typo.detail, /did you mean createVariable/);
+  requireProblem(await explain(viewer, 'createUser'), 422, 'operation-not-of-project');
+  requireProblem(await explain({ actorId: projectId }), 404, 'principal-not-found');
+  const query = `principalId=${viewer.actorId}&operationId=createVariable`;
+  requireProblem(await viewer.get(`${path}/access/explain?${query}`), 403, 'forbidden');
 });

@@ -5,8 +5,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  type EnvironmentRole,
+  type AccessExplanation,
   environmentRoles,
+  listBasePermissions,
+  listPermissionsOfLevel,
+  operations,
   type Page,
   type ProjectAccess,
   placePermissions,
@@ -23,11 +26,11 @@ const levels = ['default', 'admin', 'runner', 'readOnly', 'noAccess'] as const;
 
 const anyPlace = fc.oneof(
   fc.record({ role: fc.constantFrom('SUPER_ADMIN', 'ADMIN', 'MEMBER') }),
-  fc.record({ project: fc.constantFrom(0, 1), role: fc.constantFrom(...projectRoles) }),
+  fc.record({ project: fc.constantFrom(0, 1), role: fc.constantFrom(...projectRoles, 'CUSTOM_P') }),
   fc.record({
     project: fc.constantFrom(0, 1),
     environmentName: fc.constantFrom(...environments),
-    role: fc.constantFrom<EnvironmentRole>(...environmentRoles),
+    role: fc.constantFrom<string>(...environmentRoles, 'CUSTOM_E'),
   }),
 );
 const anyWorld = fc.record({
@@ -40,6 +43,8 @@ const anyWorld = fc.record({
     }),
     { minLength: 1, maxLength: 4 },
   ),
+  customP: fc.subarray(listPermissionsOfLevel('PROJECT')),
+  customE: fc.subarray(listPermissionsOfLevel('ENVIRONMENT')),
   levels: fc.tuple(fc.constantFrom(...levels), fc.constantFrom(...levels)),
 });
 type World = typeof anyWorld extends fc.Arbitrary<infer Made> ? Made : never;
@@ -50,6 +55,18 @@ async function createWorld(account: Account, projectIds: readonly string[], worl
   const { accountId } = account;
   await query('delete from directory_user where account_id = $1', [accountId]);
   await query('delete from directory_group where account_id = $1', [accountId]);
+  const custom = [
+    ['CUSTOM_P', 'PROJECT', world.customP] as const,
+    ['CUSTOM_E', 'ENVIRONMENT', world.customE] as const,
+  ];
+  for (const [name, level, permissions] of custom)
+    await query(
+      `
+      insert into custom_role (account_id, name, level, permissions, version, created_at, updated_at)
+      values ($1, $2, $3, $4, 1, now(), now())
+      on conflict (account_id, name) do update set permissions = excluded.permissions`,
+      [accountId, name, level, [...listBasePermissions(level), ...permissions]],
+    );
   for (const [index, name] of environments.entries())
     await query('update environment set default_user_access_level = $3 where account_id = $1 and name = $2', [
       accountId,
@@ -159,6 +176,43 @@ test('the list of those with a permission is the list that the explanation gives
         const explained = await listExplained(account, projectId);
         const expected = explained.filter((each) => each.endsWith(` ${permission} ${name}`));
         assert.deepEqual(listed.toSorted(), expected.toSorted());
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+const explainable = operations.filter(
+  ({ surface, permission, alsoRequires }) =>
+    surface === 'dpc' &&
+    permission !== undefined &&
+    alsoRequires === undefined &&
+    placePermissions.includes(permission),
+);
+
+test('the explanation of an operation is what rights() decides, and names a role whenever it is allowed', async () => {
+  const account = await server.account();
+  const projectIds = [(await account.project()).projectId, (await account.project()).projectId];
+  const [projectId = ''] = projectIds;
+  await fc.assert(
+    fc.asyncProperty(
+      anyWorld,
+      fc.constantFrom(...explainable),
+      fc.constantFrom(...environments),
+      async (world, { id, permission }, name) => {
+        await createWorld(account, projectIds, world);
+        const enforced = new Set(await listEnforced(account, projectId));
+        const principals = await server.database.query<{ principal_id: string }>(
+          'select principal_id from principal where account_id = $1',
+          [account.accountId],
+        );
+        for (const { principal_id: principal } of principals) {
+          const query = `principalId=${principal}&operationId=${id}&environmentName=${name}`;
+          const path = `/projects/${projectId}/access/explain?${query}`;
+          const { allowed, reasons } = (await account.admin.get<AccessExplanation>(path)).body;
+          assert.equal(allowed, enforced.has(`${principal} ${permission} ${name}`), path);
+          assert.equal((reasons[0]?.grantedBy.length ?? 0) > 0, allowed, path);
+        }
       },
     ),
     { numRuns: 40 },

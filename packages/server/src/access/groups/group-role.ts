@@ -1,7 +1,6 @@
 /** The role of a group: a word, and the place where the members have it. */
 import { accountRoles, environmentRoles, projectRoles } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
-import { findWord } from '../../kernel/http/words.ts';
 
 export interface GroupRole {
   role: string | null;
@@ -18,17 +17,13 @@ export function listRolesAt({ projectId, environmentName }: Omit<GroupRole, 'rol
   return projectId === null ? groupAccountRoles : projectRoles;
 }
 
-/** Throws `unknown-role`, `place-without-role` and `environment-without-project`. */
-export function readGroupRole({ role, projectId, environmentName }: GroupRole): GroupRole {
+/** Throws `place-without-role` and `environment-without-project`. */
+export function checkPlace({ role, projectId, environmentName }: GroupRole): void {
   if (environmentName !== null && projectId === null) throw problem('environment-without-project');
   if (role === null) {
-    if (projectId === null) return { role, projectId, environmentName };
+    if (projectId === null) return;
     throw problem('place-without-role', {
       member: environmentName === null ? 'projectId' : 'environmentName',
     });
   }
-  const allowed = listRolesAt({ projectId, environmentName });
-  const word = findWord(allowed, role);
-  if (word === undefined) throw problem('unknown-role', { field: 'body.role', found: role, allowed });
-  return { role: word, projectId, environmentName };
 }

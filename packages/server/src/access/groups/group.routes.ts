@@ -7,6 +7,7 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { resolveGrantedWord } from '../custom-roles/index.ts';
 import { lockSuperAdminsOfGroup, requireOtherSuperAdmin } from '../users/index.ts';
 import {
   deleteGroup as deleteRow,
@@ -24,7 +25,7 @@ import {
 } from './group.store.ts';
 import { foreseeChange } from './group-member.store.ts';
 import { findProject, type GrantedRole, setGrantedRole } from './group-role.store.ts';
-import { type GroupRole, readGroupRole } from './group-role.ts';
+import { checkPlace, type GroupRole, listRolesAt } from './group-role.ts';
 import { judgeForecast } from './member-rules.ts';
 
 export function groupRoutes({ read, write }: Endpoints): void {
@@ -42,11 +43,15 @@ export function groupRoutes({ read, write }: Endpoints): void {
   });
 
   write(createGroup, async ({ tx, scope, body, now, newId }) => {
-    const { columns, grantedRole } = await resolveRole(tx, scope, {
-      role: body.role ?? null,
-      projectId: body.projectId ?? null,
-      environmentName: body.environmentName ?? null,
-    });
+    const { columns, grantedRole } = await resolveRole(
+      tx,
+      { scope, now },
+      {
+        role: body.role ?? null,
+        projectId: body.projectId ?? null,
+        environmentName: body.environmentName ?? null,
+      },
+    );
     const row: StoredGroup = {
       group_id: newId(),
       display_name: body.displayName,
@@ -71,7 +76,7 @@ export function groupRoutes({ read, write }: Endpoints): void {
     lockSuperAdminsOfGroup(tx, scope, toUuid(params.groupId));
     const stored = await lockGroup(tx, scope, params.groupId);
     requireMatch(headers['If-Match'], renderGroupEtag(stored));
-    const role = await readNewRole(tx, scope, stored, body);
+    const role = await readNewRole(tx, { scope, now }, stored, body);
     const row: ShownGroup = {
       ...stored,
       display_name: body.displayName ?? stored.display_name,
@@ -107,13 +112,25 @@ export function groupRoutes({ read, write }: Endpoints): void {
   });
 }
 
-/** Throws `unknown-project` and, at the insertion of the role, `unknown-environment`. */
-async function resolveRole(tx: Transaction, scope: Scope, expected: GroupRole) {
-  const { role, projectId, environmentName } = readGroupRole(expected);
+interface Caller {
+  scope: Scope;
+  now: Date;
+}
+
+/** Throws `unknown-role`, `unknown-project` and, at the insertion of the role, `unknown-environment`. */
+async function resolveRole(tx: Transaction, { scope, now }: Caller, input: GroupRole) {
+  checkPlace(input);
+  const { projectId, environmentName } = input;
   const project =
     projectId === null ? undefined : await findProject(tx, scope, { id: projectId, name: undefined });
   const refuseProject = () => problem('unknown-project', { id: projectId ?? '' });
   if (projectId !== null && project === undefined) throw refuseProject();
+  const place = { projectId, environmentName };
+  const requested = { ...place, field: 'body.role', builtIn: listRolesAt(place) };
+  const role =
+    input.role === null
+      ? null
+      : await resolveGrantedWord(tx, { scope, now }, { ...requested, role: input.role });
   tx.onConstraint('directory_role_in_project', refuseProject);
   tx.onConstraint('directory_role_in_environment', () =>
     problem('unknown-environment', { name: environmentName ?? '' }),
@@ -132,16 +149,20 @@ async function resolveRole(tx: Transaction, scope: Scope, expected: GroupRole) {
 /** The role that the request names, over the stored one; undefined if it names none. */
 async function readNewRole(
   tx: Transaction,
-  scope: Scope,
+  { scope, now }: Caller,
   stored: LockedGroup,
   { role, projectId, environmentName }: Partial<GroupRole>,
 ) {
   if (role === undefined && projectId === undefined && environmentName === undefined) return undefined;
-  const resolved = await resolveRole(tx, scope, {
-    role: role === undefined ? stored.role : role,
-    projectId: projectId === undefined ? stored.project_id : projectId,
-    environmentName: environmentName === undefined ? stored.environment : environmentName,
-  });
+  const resolved = await resolveRole(
+    tx,
+    { scope, now },
+    {
+      role: role === undefined ? stored.role : role,
+      projectId: projectId === undefined ? stored.project_id : projectId,
+      environmentName: environmentName === undefined ? stored.environment : environmentName,
+    },
+  );
   const staysSuperAdmin =
     resolved.grantedRole?.role === 'SUPER_ADMIN' && resolved.grantedRole.projectId === null;
   if (stored.gives_super_admin && !staysSuperAdmin)

@@ -44,9 +44,10 @@ export function invitationRoutes(
     return { body: { page: query.page, results: rows.map(presentInvitation), size: limit, total } };
   });
 
-  write(createInvitation, async ({ tx, scope: { accountId, actorId }, body, now, newId }) => {
+  write(createInvitation, async ({ tx, scope, body, now, newId }) => {
+    const { accountId, actorId } = scope;
     if (!isSignInAddress(new URL(publicUrl))) throw problem('sign-in-unavailable', { publicUrl });
-    const roles = readGrants(body.roles ?? []);
+    const roles = await readGrants(tx, { scope, now }, body.roles ?? []);
     if (await isDirectoryManaged(tx, accountId, now)) throw problem('users-from-directory');
     const minutes = body.validMinutes ?? defaultInvitationMinutes;
     const invitationId = newId();

@@ -162,6 +162,19 @@ test('wrong invitations are refused, and change nothing', async () => {
   assert.equal((await accept(named.path)).status, 303);
 });
 
+test('a custom role of an open invitation is not deleted, and is given to who accepts', async () => {
+  const account = await server.account();
+  const { projectId } = await account.project();
+  const role = { name: 'RELEASER', level: 'PROJECT', permissions: ['project:configure'] };
+  const made = await account.admin.post('/custom-roles', role);
+  assert.equal(made.status, 201, made.text);
+  const invited = await invite(account, { roles: [{ projectId, role: 'RELEASER' }] });
+  requireProblem(await account.admin.delete('/custom-roles/RELEASER'), 409, 'custom-role-in-use');
+  assert.equal((await accept(invited.path)).status, 303);
+  const { text } = await account.admin.get(`/projects/${projectId}/access`);
+  assert.match(text, /RELEASER/);
+});
+
 test('the link goes out by mail, and the owner of the address can refuse mails', async () => {
   const account = await server.account();
   const email = `ada-${count}@people.example.org`;

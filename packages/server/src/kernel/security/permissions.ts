@@ -35,7 +35,10 @@ export function findUserAccessId({
   return userCredentialId ?? sessionId ?? null;
 }
 
-/** The roles that have the permission of an operation, as array literals. */
+/**
+ * The roles that have the permission of an operation, as array literals. Beside the roles in a project and in an
+ * environment stands the permission itself: by it, PostgreSQL finds the custom roles that have it.
+ */
 export interface RequiredRoles {
   account: string;
   project: string;
@@ -47,10 +50,12 @@ export const encodeRoles = (roles: readonly string[]) => `{${roles.join(',')}}`;
 
 export function findRequiredRoles(permission: Permission): RequiredRoles {
   const grant = permissions[permission];
+  const withCustom = (roles: readonly string[]) =>
+    encodeRoles(roles.length === 0 ? roles : [...roles, permission]);
   return {
     account: encodeRoles(grant.account),
-    project: encodeRoles(grant.project),
-    environment: encodeRoles(grant.environment),
+    project: withCustom(grant.project),
+    environment: withCustom(grant.environment),
   };
 }
 

@@ -12,8 +12,8 @@ export interface EventReader {
 }
 
 const roles = findRequiredRoles('events:read');
-const { project: projectRoles } = findRequiredRoles('project:read');
 
+// Every role in a project has `project:read`, also a custom one.
 const selectReaches = statement(
   {
     parameters: {
@@ -27,8 +27,7 @@ const selectReaches = statement(
   `
   select guard.standing, case when guard.standing = 'forbidden' then array(
     select distinct g.project_id from granted_role g
-    where g.account_id = $account_id and g.principal_id = reader.principal_id and g.environment_name is null
-      and g.role = any ('${projectRoles}'::text[]) order by 1) else '{}' end as projects
+    where g.account_id = $account_id and g.principal_id = reader.principal_id and g.environment_name is null order by 1) else '{}' end as projects
   from unnest($principal_ids::uuid[], $user_access_ids::uuid[]) with ordinality as reader (principal_id, user_credential_id, place)
   cross join lateral rights($account_id, reader.principal_id, null, null, '${roles.account}'::text[], '{}', '{}',
     $now, reader.user_credential_id) guard

@@ -1,0 +1,6 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { customRoleRoutes } from './custom-role.routes.ts';
+
+export { resolveGrantedWord } from './granted-word.ts';
+
+export const customRoles: Slice = { name: 'custom-roles', routes: customRoleRoutes };
