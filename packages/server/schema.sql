@@ -1214,7 +1214,7 @@ create table passkey (
   sign_count bigint not null,
   transports text[] not null,
   is_synced boolean not null,
-  challenge_at timestamp with time zone not null,
+  challenge_at timestamp with time zone,
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
   constraint passkey_key PRIMARY KEY (account_id, passkey_id),

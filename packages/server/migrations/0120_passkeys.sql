@@ -13,7 +13,7 @@ create table passkey (
   -- Whether other devices of its owner have it too.
   is_synced boolean not null,
   -- When the challenge of its last sign-in was made: only a later one is accepted.
-  challenge_at timestamptz not null,
+  challenge_at timestamptz,
   created_at timestamptz not null,
   last_used_at timestamptz,
   constraint passkey_key primary key (account_id, passkey_id),

@@ -4,7 +4,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { closeInheritedDescriptors } from '@headgate/contract/inherited-descriptors';
 import { hasEnabledIssuer } from '../access/identity-issuers/index.ts';
-import { createOperatorLink } from '../access/sign-in/index.ts';
+import { createOperatorLink, isSignInAddress } from '../access/sign-in/index.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { migrate } from '../kernel/database/migrate.ts';
 import { watchLoop } from '../kernel/event-loop.ts';
@@ -139,6 +139,11 @@ async function start(
   const signInLink = await findSignInLink(deps, accountId);
   console.log(renderBanner(config, { credential, file, showsSecret, signInLink, locations }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
+  if (!isSignInAddress(new URL(config.publicUrl)))
+    log.warn(
+      { publicUrl: config.publicUrl },
+      'people cannot sign in at the public address: browsers keep a session only over HTTPS or on localhost; set HEADGATE_PUBLIC_URL to the https address of the server',
+    );
   const watch = watchLoop((gap) => {
     deps.metrics.observeLoopGap(gap.operation, gap.milliseconds / 1_000);
     log.warn(gap, 'the event loop was blocked');

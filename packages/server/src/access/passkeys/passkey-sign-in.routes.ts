@@ -41,6 +41,7 @@ import {
 import {
   type FoundPasskey,
   insertPasskey,
+  lockOwner,
   lockPasskey,
   notePasskeyUse,
   selectKnown,
@@ -108,8 +109,7 @@ export function passkeySignInRoutes({ app }: Endpoints, services: PasskeyService
       const user = await requireSignedIn(request);
       const { account_id, user_id } = user;
       const known = await database.read(selectKnown, { account_id, user_id });
-      if (known.length >= mostPasskeys)
-        throw new PasskeyRefused(`You have ${mostPasskeys} passkeys, the most. Delete one first.`);
+      requireRoom(known.length);
       const challenge = makeChallenge(clock.now(), user.session_id);
       const { generateRegistrationOptions } = await import('@simplewebauthn/server');
       const options = await generateRegistrationOptions({
@@ -138,22 +138,23 @@ export function passkeySignInRoutes({ app }: Endpoints, services: PasskeyService
         throw new PasskeyRefused('Give the passkey a name of at most 255 characters.');
       const made = await verifyNew(form.get('response') ?? '', challenge, party);
       const passkeyId = newId();
-      await database.transaction((tx) => {
+      await database.transaction(async (tx) => {
+        const of = { account_id: user.account_id, user_id: user.user_id };
+        await tx.query(lockOwner, of);
+        requireRoom((await tx.query(selectKnown, of)).length);
         // Also one of another account: an authenticator never makes the same id twice.
         tx.onConstraint('passkey_credential_taken', () => {
           throw new PasskeyRefused('This passkey is added already.');
         });
         tx.send(insertPasskey, {
-          account_id: user.account_id,
+          ...of,
           passkey_id: passkeyId,
-          user_id: user.user_id,
           name,
           credential_id: made.credentialId,
           public_key: made.publicKey,
           sign_count: made.signCount,
           transports: made.transports,
           is_synced: made.isSynced,
-          challenge_at: new Date(challenge.madeAt),
           created_at: now,
         });
         const subject = { type: 'user', id: user.user_id, name: user.user_name };
@@ -221,7 +222,7 @@ export function passkeySignInRoutes({ app }: Endpoints, services: PasskeyService
     const { account_id: accountId, user_id: userId, user_name: userName } = found;
     const { signCount, isSynced } = await verifyUse(response, challenge, party, found);
     // Each challenge counts once, and none that was made before the last one.
-    if (challenge.madeAt <= found.challenge_at.getTime())
+    if (challenge.madeAt <= (found.challenge_at?.getTime() ?? 0))
       throw new PasskeyRefused('The passkey was used in another window meanwhile. Try again.');
     if (!found.active) throw new PasskeyRefused(`The user ${JSON.stringify(userName)} is deactivated.`);
     tx.send(notePasskeyUse, {
@@ -266,6 +267,12 @@ export function passkeySignInRoutes({ app }: Endpoints, services: PasskeyService
       recordEvents(tx, source, [{ name: 'sign-in-refused', subject, after }], clock.now(), newId),
     );
   }
+}
+
+/** @throws PasskeyRefused */
+function requireRoom(count: number): void {
+  if (count >= mostPasskeys)
+    throw new PasskeyRefused(`You have ${mostPasskeys} passkeys, the most. Delete one first.`);
 }
 
 const readForm = ({ body }: FastifyRequest) => new URLSearchParams(typeof body === 'string' ? body : '');

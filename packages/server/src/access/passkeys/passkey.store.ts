@@ -40,6 +40,12 @@ export const selectKnown = statement(
   `select credential_id from passkey where ${ofUser}`,
 );
 
+/** Two additions of one user wait for each other. */
+export const lockOwner = statement(
+  { parameters: { account_id: 'uuid', user_id: 'uuid' }, row: { active: 'boolean' } },
+  `select active from directory_user where ${ofUser} for update`,
+);
+
 const newPasskey = {
   account_id: 'uuid',
   passkey_id: 'uuid',
@@ -50,7 +56,6 @@ const newPasskey = {
   sign_count: 'bigint',
   transports: 'text[]',
   is_synced: 'boolean',
-  challenge_at: 'timestamptz',
   created_at: 'timestamptz',
 } as const;
 export const insertPasskey = insertStatement('passkey', newPasskey);
@@ -63,7 +68,7 @@ const foundRow = {
   credential_id: 'bytea',
   public_key: 'bytea',
   sign_count: 'bigint',
-  challenge_at: 'timestamptz',
+  challenge_at: 'timestamptz?',
   user_name: 'text',
   active: 'boolean',
 } satisfies ColumnTypes;
