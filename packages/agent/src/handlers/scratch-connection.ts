@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { type EnvironmentPlace, type Folders, makePrivateFolder, removeTree } from '../host/folders.ts';
 import type { WarehouseConnection } from '../warehouses/warehouse.ts';
-import type { WorkWarehouse } from './work-warehouse.ts';
 
 export interface ScratchConnection {
   warehouse: WarehouseConnection;
@@ -15,7 +14,9 @@ export interface ScratchConnection {
 
 /** @param id unique among the tests of the agent */
 export async function openScratchConnection(
-  opened: Pick<WorkWarehouse, 'connectScratch'>,
+  opened: {
+    connectScratch(filesFolder: string): Promise<{ warehouse: WarehouseConnection; schema?: string }>;
+  },
   folders: Folders,
   place: EnvironmentPlace,
   id: string,

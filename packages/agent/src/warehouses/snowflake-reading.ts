@@ -87,6 +87,7 @@ const isHarmless = ({ privilege, on }: Grant) =>
 
 /** Snowflake grants PUBLIC the use of functions and applications of its own. */
 const isWrite = ({ privilege, on }: Grant) =>
+  // not SQL: privileges of SHOW GRANTS
   /^(?:INSERT|UPDATE|DELETE|TRUNCATE|OWNERSHIP|ALL|CREATE\b.*|EVOLVE SCHEMA|WRITE)$/.test(privilege) ||
   (privilege === 'USAGE' && on === 'PROCEDURE');
 

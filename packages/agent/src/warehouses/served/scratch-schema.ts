@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LexicalRules } from '@headgate/pipelines/sql-tokens';
 import { findUnsafeStatement } from '../statements/test-refusals.ts';
-import type { WarehouseConnection } from '../warehouse.ts';
+import type { ServedWarehouse } from './served-connection.ts';
 
 /** In lower case, at most 59 characters: PostgreSQL cuts names after 63. */
 const scratchName = /^headgate_test_[0-9a-f]{32}_[0-9a-f]{12}$/;
@@ -20,7 +20,7 @@ export const isScratchOf = (tag: string, schema: string): boolean =>
   scratchName.test(schema.toLowerCase()) && schema.toLowerCase().startsWith(beginName(tag));
 
 /** Refuses what acts outside of the warehouse, and explains what the server refuses. */
-export function guardScratch(warehouse: WarehouseConnection, rules: LexicalRules): WarehouseConnection {
+export function guardScratch(warehouse: ServedWarehouse, rules: LexicalRules): ServedWarehouse {
   async function guard<T>(sql: string, run: () => Promise<T>): Promise<T> {
     const unsafe = findUnsafeStatement(sql, rules);
     if (unsafe !== undefined) throw new Error(unsafe);
