@@ -1,14 +1,18 @@
 /** Runs of pipelines with connectors in real processes, as the agent starts them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { ProjectWarehouse, Step, StepLineage, WorkOf } from '@headgate/contract';
+import type { ProjectWarehouse, Step, StepLineage, TestResult, WorkOf } from '@headgate/contract';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { ArtifactCache } from '../src/artifacts/artifact-cache.ts';
 import { openConfinement } from '../src/confinement/confinement.ts';
 import { createConnectors } from '../src/connectors/connectors.ts';
 import type { WorkContext } from '../src/handlers/handler.ts';
-import { createPipelineExecutionHandler } from '../src/handlers/pipeline-execution.ts';
+import {
+  createPipelineExecutionHandler,
+  type PipelineExecutionDependencies,
+} from '../src/handlers/pipeline-execution.ts';
+import { createTestExecutionHandler } from '../src/handlers/test-execution.ts';
 import { removeTree } from '../src/host/folders.ts';
 import { createLineage, type Lineage } from '../src/lineage/lineage.ts';
 import { prepareRunCode } from '../src/pool/run-code.ts';
@@ -32,6 +36,11 @@ export interface ConnectorScene {
     pipelineName: string,
     context?: Partial<WorkContext>,
   ): Promise<Outcome & { steps: Step[]; lineage: StepLineage[] }>;
+  /** Runs tests of pipelines. */
+  test(
+    files: Readonly<Record<string, string>>,
+    tests: readonly string[],
+  ): Promise<Outcome & { results: TestResult[] }>;
   close(): Promise<void>;
 }
 
@@ -87,30 +96,57 @@ export async function openConnectorScene(
     return { acquire } as unknown as ArtifactCache;
   }
 
+  const createDependencies = (files: Readonly<Record<string, string>>): PipelineExecutionDependencies => ({
+    config: { runTimeLimitSeconds: 600 },
+    runPool,
+    folders,
+    artifacts: publish(files),
+    warehouses: {
+      ...createTestWarehouses(driver),
+      ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
+      ...(other.redshift === undefined ? {} : { redshift: other.redshift }),
+      ...(other.snowflake === undefined ? {} : { snowflake: other.snowflake }),
+    },
+    scripts: { run: refuse },
+    secretReferences: {
+      read: async (_work, name) => new Secret(secrets.get(name) ?? ''),
+      readCloud: async (_work, cloud) => new Secret(secrets.get(cloud) ?? ''),
+    },
+    connectors,
+    lineage,
+    log: errorLog,
+  });
+
   return {
     connect: () => driver.connect(testPlace),
     filesFolder: folders.files(testPlace),
+    async test(files, tests) {
+      const handle = createTestExecutionHandler(createDependencies(files));
+      const results: TestResult[] = [];
+      const { pipelineName: _, ...work } = createWork('', published, other.warehouse).payload;
+      const payload = {
+        ...work,
+        testExecutionId: '44444444-4444-4444-8444-444444444444',
+        tests: tests.map((testName) => ({ testName })),
+      };
+      const never = new AbortController().signal;
+      const outcome = await handle(
+        { ...createWork('', published, other.warehouse), kind: 'test-execution', payload },
+        {
+          reportStarted: async () => undefined,
+          step: () => undefined,
+          tested: (result) => void results.push(result),
+          line: () => undefined,
+          variables: () => undefined,
+          conceal: () => undefined,
+          cancel: never,
+          kill: never,
+        },
+      );
+      return { ...outcome, results };
+    },
     async run(files, pipelineName, input = {}) {
-      const handle = createPipelineExecutionHandler({
-        config: { runTimeLimitSeconds: 600 },
-        runPool,
-        folders,
-        artifacts: publish(files),
-        warehouses: {
-          ...createTestWarehouses(driver),
-          ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
-          ...(other.redshift === undefined ? {} : { redshift: other.redshift }),
-          ...(other.snowflake === undefined ? {} : { snowflake: other.snowflake }),
-        },
-        scripts: { run: refuse },
-        secretReferences: {
-          read: async (_work, name) => new Secret(secrets.get(name) ?? ''),
-          readCloud: async (_work, cloud) => new Secret(secrets.get(cloud) ?? ''),
-        },
-        connectors,
-        lineage,
-        log: errorLog,
-      });
+      const handle = createPipelineExecutionHandler(createDependencies(files));
       const steps = new Map<string, Step>();
       const found: StepLineage[] = [];
       let mask = (text: string) => text;

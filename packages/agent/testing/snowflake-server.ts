@@ -7,6 +7,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { showGrants, showRoles } from './snowflake-grants.ts';
+import { FakeSchemas } from './snowflake-schemas.ts';
 import { FakeFault, type FakeResult, FakeStatements, giveText } from './snowflake-statements.ts';
 import { type FakeUser, findTokenFault } from './snowflake-users.ts';
 
@@ -18,6 +20,9 @@ export interface FakeSession {
   masterToken: string;
   statements: FakeStatements;
   tag: string;
+  /** The default one. */
+  schema: string | null;
+  useSchema(name: string): Promise<unknown>;
   interrupt(): void;
   /** Texts of all statements, as the history shows them. */
   history: string[];
@@ -45,6 +50,7 @@ export interface FakeSnowflake {
   users: Map<string, FakeUser>;
   sessions: Map<string, FakeSession>;
   requests: FakeRequest[];
+  schemas: FakeSchemas;
   /** Rows in the first answer. The others are in parts of as many. */
   rowsOfPart: number;
   /** Until a statement answers that it runs. */
@@ -92,6 +98,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
     users: new Map(),
     sessions: new Map(),
     requests: [],
+    schemas: new FakeSchemas((sql) => setup.run(sql)),
     rowsOfPart: 1_000,
     holdMilliseconds: 45_000,
     skewMilliseconds: 0,
@@ -218,6 +225,8 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       masterToken: randomBytes(40).toString('base64'),
       statements: new FakeStatements(connection),
       tag: String(parameters.QUERY_TAG ?? ''),
+      schema: place.schemaName,
+      useSchema: (schema) => connection.run(`set schema = '${schema}'`),
       interrupt: () => connection.interrupt(),
       history: [],
       isTokenOld: false,
@@ -351,7 +360,24 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       return giveText('SYSTEM$WAIT', `waited ${seconds} seconds`);
     }
     const [, role] = /^show grants to role "(.*)"$/i.exec(text) ?? [];
-    if (role !== undefined) return showGrants(role.replaceAll('""', '"'), session);
+    if (role !== undefined) {
+      const name = role.replaceAll('""', '"');
+      return showGrants(
+        name,
+        fake.users.get(session.user),
+        fake.schemas.listGrants(name, fakePlace.database),
+      );
+    }
+    const [, grantee] = /^show grants to user "(.*)"$/i.exec(text) ?? [];
+    if (grantee !== undefined) return showRoles(grantee, session.user, fake.users);
+    const schemaUser = { ...session, user: fake.users.get(session.user) };
+    const used = await fake.schemas.run(text, schemaUser);
+    if (used?.schema !== undefined) {
+      session.schema = used.schema;
+      await session.useSchema(used.schema);
+    }
+    if (used !== undefined) return giveText('status', 'Statement executed successfully.', 0x4000);
+    fake.schemas.requireWrite(text, schemaUser);
     if (/^(?:use|alter session|unset)\b/i.test(text))
       return giveText('status', 'Statement executed successfully.', 0x4000);
     const [, history, tag = ''] =
@@ -369,21 +395,5 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       return giveText(word, 'done');
     }
     return session.statements.run(sql, bindings);
-  }
-
-  function showGrants(role: string, session: FakeSession): FakeResult {
-    const grants = fake.users.get(session.user)?.roles[role];
-    if (grants === undefined)
-      throw new FakeFault(
-        '002003',
-        '02000',
-        `SQL compilation error:\nRole '${role}' does not exist or not authorized.`,
-      );
-    const columns = ['created_on', 'privilege', 'granted_on', 'name', 'granted_to', 'grantee_name'];
-    return {
-      columns: columns.map((name) => ({ name, type: 'text' })),
-      rows: grants.map(([privilege, on, name]) => ['2030-01-01', privilege, on, name, 'ROLE', role]),
-      statementTypeId: 0x4000,
-    };
   }
 }

@@ -32,7 +32,17 @@ export const createKey = (secret?: string) => {
 export async function createTestSnowflake(): Promise<TestSnowflake> {
   const fake = await createFakeSnowflake();
   const [run, read] = [createKey(passphrase), createKey()];
-  const all = [['OWNERSHIP', 'SCHEMA', 'SHOP.WH']] as const;
+  const all = [
+    ['OWNERSHIP', 'SCHEMA', 'SHOP.WH'],
+    ['CREATE SCHEMA', 'DATABASE', 'SHOP'],
+  ] as const;
+  const reading = {
+    READING: [
+      ['USAGE', 'WAREHOUSE', 'WORK'],
+      ['USAGE', 'ROLE', 'TABLES'],
+    ],
+    TABLES: [['SELECT', 'TABLE', 'SHOP.WH.T1']],
+  } as const;
   fake.users.set('LOADER', {
     publicKey: run.publicKey,
     defaultRole: 'PUBLIC',
@@ -42,16 +52,18 @@ export async function createTestSnowflake(): Promise<TestSnowflake> {
     publicKey: read.publicKey,
     defaultRole: 'PUBLIC',
     roles: {
-      READING: [
-        ['USAGE', 'WAREHOUSE', 'WORK'],
-        ['USAGE', 'ROLE', 'TABLES'],
-      ],
-      TABLES: [['SELECT', 'TABLE', 'SHOP.WH.T1']],
+      ...reading,
       WRITING: [['INSERT', 'TABLE', 'SHOP.WH.T1']],
       MANAGING: [['USAGE', 'ROLE', 'SYSADMIN']],
       SYSADMIN: [],
       PUBLIC: [],
     },
+  });
+  // As `READER`, without roles that may write.
+  fake.users.set('TESTER', {
+    publicKey: read.publicKey,
+    defaultRole: 'PUBLIC',
+    roles: { ...reading, PUBLIC: [] },
   });
   const secrets = new Map([
     ['warehouse-key', run.pem],

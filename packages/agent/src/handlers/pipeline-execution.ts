@@ -22,7 +22,7 @@ import { createSecretOptions } from './run-secret-options.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
-import { describeTestRefusal, describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
+import { describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
 
 /** The last connection is free unless many branches of the run use the warehouse. */
 const lineageSession = sessionLimit - 1;
@@ -117,11 +117,10 @@ async function run(
         files: { filesFolder },
         warehouse: watchStatements(warehouse, lineage),
         async enterScratch() {
-          if (kind !== 'duckdb') throw new Error(describeTestRefusal(kind));
-          const scratch = await openScratchConnection(warehouses[kind], folders, place, randomUUID());
+          const scratch = await openScratchConnection(opened, folders, place, randomUUID());
           await warehouse.switchTo(scratch);
           isTest = true;
-          return scratch.filesFolder;
+          return scratch;
         },
         openBetween: () => warehouses.duckdb.connectScratch(place, filesFolder),
         runScript: (job, events, kill) => scripts.run(job, { ...place, share, isTest }, events, kill),

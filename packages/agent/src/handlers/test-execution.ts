@@ -5,7 +5,6 @@ import type { TestedOutcome } from '../engine/ports/ports.ts';
 import { followSignals } from '../followed-signals.ts';
 import { makePrivateFolder } from '../host/folders.ts';
 import { getReason } from '../log.ts';
-import type { RunOptions } from '../pool/run-options.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { type AcquiredArtifacts, acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
@@ -14,7 +13,7 @@ import { createSecretOptions } from './run-secret-options.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
-import { describeTestRefusal } from './work-warehouse.ts';
+import { describeWarehouse, openWorkWarehouse, placeScratch } from './work-warehouse.ts';
 
 type TestWork = WorkOf<'test-execution'>;
 
@@ -80,23 +79,23 @@ type JudgedTest = Omit<TestResult, 'index' | 'durationMs'>;
 async function runTest(
   { work, testName, number }: { work: TestWork; testName: string; number: number },
   held: AcquiredArtifacts,
-  secrets: Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download' | 'stores'>,
+  { readWarehouseSecret, ...secrets }: ReturnType<typeof createSecretOptions>,
   context: WorkContext,
   { folders, warehouses, runPool, scripts }: PipelineExecutionDependencies,
 ): Promise<JudgedTest> {
   const { payload } = work;
-  const { kind } = payload.warehouse;
-  if (kind !== 'duckdb')
-    return {
-      status: 'ERRORED',
-      message: describeTestRefusal(kind),
-    };
   const { projectId, environmentName, generation } = payload;
   const place = { projectId, environmentName, generation };
   try {
     const environmentFilesFolder = await makePrivateFolder(folders.files(place));
     const name = `${work.workId}-${work.epoch}-${number}`;
-    const scratch = await openScratchConnection(warehouses[kind], folders, place, name);
+    const opened = openWorkWarehouse(warehouses, {
+      warehouse: payload.warehouse,
+      place,
+      id: payload.testExecutionId,
+      readSecret: readWarehouseSecret,
+    });
+    const scratch = await openScratchConnection(opened, folders, place, name);
     const interrupt = () => void scratch.warehouse.close();
     context.kill.addEventListener('abort', interrupt);
     try {
@@ -107,7 +106,7 @@ async function runTest(
           ...place,
           pipelineName: testName,
           versionName: payload.versionName,
-          warehouse: kind.toUpperCase(),
+          ...describeWarehouse(payload.warehouse.kind, placeScratch(opened, scratch)),
           sql: readSqlRules(payload.warehouse, place.environmentName),
           variables: payload.variables,
           scalarVariables: {},
@@ -122,7 +121,7 @@ async function runTest(
         runScript: (job, events, kill) =>
           scripts.run(job, { ...place, share: work.environmentShare, isTest: true }, events, kill),
         ...secrets,
-        enterScratch: async () => scratch.filesFolder,
+        enterScratch: async () => scratch,
         cancel: context.cancel,
         kill: context.kill,
         // Steps, lines and variables of a test are not kept: its result says what is wrong, and where.

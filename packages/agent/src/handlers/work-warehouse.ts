@@ -19,6 +19,8 @@ export interface WorkWarehouse {
   readonly defaults?: { database: string; schema: string };
   connect(): Promise<WarehouseConnection>;
   connectReading(): Promise<ReadingConnection>;
+  /** @param filesFolder of a test. `schema`: what names without a schema mean; absent: as outside of the test */
+  connectScratch(filesFolder: string): Promise<{ warehouse: WarehouseConnection; schema?: string }>;
 }
 
 export interface WarehouseWork {
@@ -42,6 +44,9 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
     return {
       connect: () => warehouses.duckdb.connect(place),
       connectReading: () => warehouses.duckdb.connectReading(place),
+      connectScratch: async (filesFolder) => ({
+        warehouse: await warehouses.duckdb.connectScratch(place, filesFolder),
+      }),
     };
   if (kind !== 'postgres' && kind !== 'redshift' && kind !== 'snowflake')
     return refuse(
@@ -54,6 +59,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
       defaults: placeReaders[kind](connection),
       connect: () => warehouses[kind].connect(target),
       connectReading: () => warehouses[kind].connectReading({ ...target, tag: `hg:read:${id}` }),
+      connectScratch: () => warehouses[kind].connectScratch(target),
     };
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
@@ -70,7 +76,7 @@ function refuse(fault: string): WorkWarehouse {
   const fail = async (): Promise<never> => {
     throw new Error(fault);
   };
-  return { fault, connect: fail, connectReading: fail };
+  return { fault, connect: fail, connectReading: fail, connectScratch: fail };
 }
 
 /** The sessions of one run sign in with the same secrets. A read that failed is tried again. */
@@ -89,12 +95,15 @@ function createSecretCache({ readSecret }: WarehouseWork): Pick<ServedTarget, 'r
   };
 }
 
+/** As a test sees it. */
+export const placeScratch = (opened: WorkWarehouse, { schema }: { schema?: string }): WorkWarehouse =>
+  opened.defaults === undefined || schema === undefined
+    ? opened
+    : { ...opened, defaults: { ...opened.defaults, schema } };
+
 /** What a run is told of it. */
 export const describeWarehouse = (kind: ProjectWarehouse['kind'], { fault, defaults }: WorkWarehouse) => ({
   warehouse: kind.toUpperCase(),
   ...(fault === undefined ? {} : { warehouseFault: fault }),
   ...(defaults === undefined ? {} : { defaults }),
 });
-
-export const describeTestRefusal = (kind: ProjectWarehouse['kind']) =>
-  `tests run in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${kind.toUpperCase()}: run them in a project with the embedded warehouse`;

@@ -125,10 +125,10 @@ export function createConversation(
     return downloadPartial(files, write).finally(release);
   }
 
-  async function enterScratch(): Promise<undefined> {
-    const filesFolder = await options.enterScratch();
+  async function enterScratch(): Promise<{ schema?: string }> {
+    const { filesFolder, schema } = await options.enterScratch();
     if (filesFolder !== place.filesFolder) place = { filesFolder, environmentFilesFolder: place.filesFolder };
-    return undefined;
+    return schema === undefined ? {} : { schema };
   }
 
   function locate(artifact: number, path: string): string {

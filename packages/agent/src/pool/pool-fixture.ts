@@ -92,7 +92,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         artifact: typeof files === 'string' ? publish({ 'main.orch.yaml': files }) : files,
         shared: [],
         files: { filesFolder },
-        enterScratch: async () => filesFolder,
+        enterScratch: async () => ({ filesFolder }),
         warehouse: { execute: refuse, queryText: refuse },
         openBetween: refuse,
         readSecret: refuse,

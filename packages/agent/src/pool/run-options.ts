@@ -20,8 +20,11 @@ export interface RunOptions {
   /** An embedded database that is empty, and dropped when it is closed. */
   openBetween(): Promise<WarehouseConnection>;
   readSecret(name: string): Promise<Secret>;
-  /** Puts the SQL of the run into a scratch database. Returns the folder for its files. */
-  enterScratch(): Promise<string>;
+  /**
+   * Puts the SQL of the run into a scratch database, or into a schema that then is the default. `filesFolder`: the
+   * folder for its files.
+   */
+  enterScratch(): Promise<{ filesFolder: string; schema?: string }>;
   runScript: StartScript;
   /** Opens an endpoint of a connector. The run's process never gets its secrets. */
   openEndpoint(opened: OpenedEndpoint): Promise<EndpointCall & { close(): void }>;

@@ -1,22 +1,26 @@
 /**
- * A process that runs a statement of an hour, to be killed. Its argument is the folder of its records and the target.
+ * A process that runs a statement of an hour, to be killed. Its argument is the folder of its records and the target;
+ * `isTest`: in the schema of a test.
  */
+import type { SecretCoordinates } from '@headgate/contract';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { createSessionRecords } from './left-sessions.ts';
 import { createPostgresDriver } from './postgres.ts';
 
-const { folder, connection, tag, password, places } = JSON.parse(process.argv[2] ?? '');
+const { folder, connection, tag, password, places, isTest } = JSON.parse(process.argv[2] ?? '');
 const driver = createPostgresDriver({
   allow: parseEgressAllow(['127.0.0.0/8']),
   records: createSessionRecords(folder),
 });
-const session = await driver.connect({
+const opened = {
   connection,
   tag,
   readSecret: async () => new Secret(password),
-  places: new Map(Object.entries(places)),
-});
+  places: new Map<string, SecretCoordinates>(Object.entries(places)),
+};
+const session = isTest ? (await driver.connectScratch(opened)).warehouse : await driver.connect(opened);
+if (isTest) await session.execute('create table rows_of_test (id integer)');
 // The server would end the statement itself after some seconds.
 await session.execute('set client_connection_check_interval = 0');
 await session.execute('select pg_sleep(3600)');

@@ -26,9 +26,12 @@ const sleeping =
   "select pid from pg_stat_activity where query like '%pg_sleep(3600)%' and pid <> pg_backend_pid()";
 
 /** Starts a statement in a process, and kills it. */
-async function leaveSession(): Promise<void> {
-  const places = { '["warehouse-password",null]': { secretName: 'shop/warehouse' } };
-  const input = { folder, ...target, places, password: password.reveal() };
+async function leaveSession(isTest = false): Promise<void> {
+  const places = {
+    '["warehouse-password",null]': { secretName: 'shop/warehouse' },
+    '["reader-password",null]': { secretName: 'shop/warehouse' },
+  };
+  const input = { folder, ...target, places, isTest, password: password.reveal() };
   const path = fileURLToPath(new URL('./left-session-fixture.ts', import.meta.url));
   const child = spawn(process.execPath, [path, JSON.stringify(input)], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -67,6 +70,35 @@ it('the statement of a killed agent is ended, and other sessions of its role go 
   await Promise.all([other.close(), foreign.close()]);
   assert.deepEqual(readdirSync(folder), []);
   assert.match(lines.join(), /ended a session that a killed agent had left/);
+});
+
+it('the schema of a test of a killed agent is dropped, with its session, and no other one is', async () => {
+  await postgres.admin.query(`grant create on database ${postgres.runRole} to ${postgres.runRole}`);
+  const list = async () =>
+    (
+      await postgres.admin.query<{ nspname: string }>(
+        "select nspname from pg_namespace where nspname like 'headgate%' order by 1",
+      )
+    ).rows.map(({ nspname }) => nspname);
+  await leaveSession(true);
+  const [left = ''] = await list();
+  assert.match(left, /^headgate_test_11111111222243338444555555555555_/);
+  const foreign = 'headgate_test_22222222222243338444555555555555_0123456789ab';
+  await postgres.admin.query(`create schema ${foreign} authorization ${postgres.runRole}`);
+  const other = await driver.connectScratch(target);
+  // Records say which schema: neither a name that is none of a test, nor one of another execution, is dropped.
+  const [file = ''] = readdirSync(folder);
+  const record = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  for (const scratch of [foreign, 'wh']) {
+    writeFileSync(join(folder, `${scratch}.json`), JSON.stringify({ ...record, scratch }));
+  }
+  await endAll();
+  assert.deepEqual(await list(), [other.schema, foreign].sort());
+  assert.equal((await postgres.admin.query("select from pg_namespace where nspname = 'wh'")).rowCount, 1);
+  assert.equal((await postgres.admin.query(sleeping)).rowCount, 0);
+  await other.warehouse.close();
+  assert.deepEqual(await list(), [foreign]);
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 it('a record stays while its server cannot be reached, for a day', async () => {

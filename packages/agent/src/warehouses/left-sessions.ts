@@ -44,6 +44,8 @@ export interface LeftSessionsOptions {
 
 /** Records of servers that cannot be reached are tried again at each start. */
 const recordMilliseconds = 86_400_000;
+/** What a test left takes space in the warehouse until it is dropped. */
+const scratchMilliseconds = 30 * recordMilliseconds;
 
 /** Call it before the first session of this agent. Never rejects. */
 export async function listLeftSessions(folder: string): Promise<string[]> {
@@ -105,8 +107,9 @@ async function endOne(
 /** Undefined if the record is damaged or too old. */
 async function readLeft(path: string): Promise<LeftSession | undefined> {
   try {
-    if ((await stat(path)).mtimeMs + recordMilliseconds < Date.now()) return undefined;
-    return JSON.parse(String(await readPrivateFile(path))) as LeftSession;
+    const left = JSON.parse(String(await readPrivateFile(path))) as LeftSession;
+    const longest = left.scratch === undefined ? recordMilliseconds : scratchMilliseconds;
+    return (await stat(path)).mtimeMs + longest < Date.now() ? undefined : left;
   } catch {
     return undefined;
   }

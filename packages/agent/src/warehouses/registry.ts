@@ -40,6 +40,7 @@ function createLazyDriver(create: () => Promise<ServedDriver>): ServedDriver {
   };
   return {
     connect: async (target) => (await load()).connect(target),
+    connectScratch: async (target) => (await load()).connectScratch(target),
     connectReading: async (target) => (await load()).connectReading(target),
     test: async (target) => (await load()).test(target),
     endSession: async (target, session) => (await load()).endSession(target, session),

@@ -3,9 +3,11 @@
  * runs have no network.
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
+import { lexicalRules } from '@headgate/pipelines/sql-tokens';
 import { createExchange } from '../connectors/exchange.ts';
 import { realTime } from '../time.ts';
 import type { SessionRecords } from './left-sessions.ts';
+import { guardScratch, isScratchOf, nameScratchSchema } from './served/scratch-schema.ts';
 import { createServedConnection } from './served/served-connection.ts';
 import { leavesState } from './session-state.ts';
 import {
@@ -15,6 +17,12 @@ import {
   type SnowflakeAccess,
 } from './snowflake/snowflake-access.ts';
 import { type CallTime, createSnowflakeCalls } from './snowflake/snowflake-calls.ts';
+import {
+  createScratchSchema,
+  dropScratchSchema,
+  type SnowflakeScratch,
+  useScratchSchema,
+} from './snowflake/snowflake-scratch.ts';
 import { SnowflakeSession } from './snowflake/snowflake-session.ts';
 import { signIn } from './snowflake/snowflake-sign-in.ts';
 import { changesSession } from './snowflake/snowflake-sql.ts';
@@ -82,17 +90,19 @@ export function createSnowflakeDriver({
     }
   }
 
-  async function openRecorded(access: SnowflakeAccess, { tag, connection, places }: ServedTarget) {
-    const { session, sessionId } = await open(access, tag);
-    const record = {
+  const createRecord = ({ tag, connection, places }: ServedTarget, sessionId: string) =>
+    ({
       kind: 'snowflake',
       tag,
       processId: sessionId,
       startedAt: '',
       connection,
       places: Object.fromEntries(places),
-    } as const;
-    const forget = await records?.add(record).catch(async (failure) => {
+    }) as const;
+
+  async function openRecorded(access: SnowflakeAccess, target: ServedTarget) {
+    const { session, sessionId } = await open(access, target.tag);
+    const forget = await records?.add(createRecord(target, sessionId)).catch(async (failure) => {
       await session.close();
       throw failure;
     });
@@ -114,7 +124,62 @@ export function createSnowflakeDriver({
     return session;
   }
 
+  /** For a few statements of the agent itself. */
+  async function openBriefly<T>(
+    access: SnowflakeAccess,
+    tag: string,
+    work: (session: SnowflakeSession) => Promise<T>,
+  ): Promise<T> {
+    const { session } = await open(access, tag);
+    try {
+      return await work(session);
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** The record comes before the schema, so that whatever dies, a start of the agent finds both. */
+  async function openScratch(target: ServedTarget) {
+    const { connection, readSecret, tag } = target;
+    const access = await readReadingAccess(connection, readSecret);
+    const run = await readSnowflakeAccess(connection, readSecret);
+    const { name, database, role } = access;
+    if (database === undefined)
+      throw new Error(
+        `the connection "${name}" has no "database": set it to that in which tests get a schema`,
+      );
+    const place: SnowflakeScratch = { database, schema: nameScratchSchema(tag).toUpperCase() };
+    const { session, sessionId } = await open({ ...access, schema: undefined }, tag);
+    const change = (work: (session: SnowflakeSession) => Promise<void>) =>
+      openBriefly({ ...run, schema: undefined }, `${tag}:scratch`, work);
+    try {
+      await requireReadOnlyRole(session, access, run.username, true);
+      const forget = await records?.add({ ...createRecord(target, sessionId), scratch: place.schema });
+      let dropping: Promise<void> | undefined;
+      session.onClose(() => {
+        dropping ??= change((other) => dropScratchSchema(other, place)).then(forget);
+        return dropping;
+      });
+      await change((other) => createScratchSchema(other, place, run, role ?? ''));
+      await useScratchSchema(session, place);
+    } catch (failure) {
+      await session.close();
+      throw failure;
+    }
+    return { session, schema: place.schema, name };
+  }
+
   return {
+    async connectScratch(target) {
+      const { session, schema, name } = await openScratch(target);
+      const warehouse = createServedConnection(session, {
+        name,
+        bindsSecrets: true,
+        leavesState: () => true,
+        reopen: () => Promise.reject(new Error(`the connection "${name}" was lost: start the test again`)),
+      });
+      return { warehouse: guardScratch(warehouse, lexicalRules.snowflake), schema };
+    },
     async connect(target) {
       const access = await readSnowflakeAccess(target.connection, target.readSecret);
       return createServedConnection(await openRecorded(access, target), {
@@ -146,13 +211,21 @@ export function createSnowflakeDriver({
       return { serverVersion };
     },
     async endSession(target, left) {
-      const access = await readSnowflakeAccess(target.connection, target.readSecret);
-      const { session } = await open(access, `${target.tag}:end`);
-      try {
-        return await endLeftSession(session, String(left.processId), left.tag);
-      } finally {
-        await session.close();
-      }
+      const { connection, readSecret } = target;
+      const run = await readSnowflakeAccess(connection, readSecret);
+      const { scratch: schema } = left;
+      const end = (access: SnowflakeAccess) =>
+        openBriefly(access, `${target.tag}:end`, (session) =>
+          endLeftSession(session, String(left.processId), left.tag),
+        );
+      if (schema === undefined) return end(run);
+      const { database } = run;
+      if (!isScratchOf(left.tag, schema) || database === undefined) return false;
+      await end(await readReadingAccess(connection, readSecret));
+      await openBriefly({ ...run, schema: undefined }, `${target.tag}:end`, (session) =>
+        dropScratchSchema(session, { database, schema }),
+      );
+      return true;
     },
   };
 }

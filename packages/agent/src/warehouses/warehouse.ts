@@ -80,14 +80,28 @@ export interface ServedTarget {
 
 export const nameSecret = (name: string, key?: string) => JSON.stringify([name, key]);
 
+export interface ScratchSession {
+  warehouse: WarehouseConnection;
+  /** The name of the schema, as the server keeps it. */
+  schema: string;
+}
+
 export interface ServedDriver {
   /** @throws Error with a message for the user */
   connect(target: ServedTarget): Promise<WarehouseConnection>;
+  /**
+   * Connects a test: with the credential for reading, and as its default schema one of its own, which is dropped when
+   * the connection is closed. @throws the same, also if that role may write elsewhere
+   */
+  connectScratch(target: ServedTarget): Promise<ScratchSession>;
   /** With the credential for reading. @throws the same, also if that role may do more than read */
   connectReading(target: ServedTarget): Promise<ReadingConnection>;
   /** Connects, also with the credential for reading if there is one, and closes the connections. @throws the same */
   test(target: ServedTarget): Promise<{ serverVersion: string }>;
-  /** Ends a session of the same login, if it is still there. Returns whether it was. @throws the same */
+  /**
+   * Ends a session of the same login, if it is still there, and drops its scratch schema. Returns whether there was
+   * one of both. @throws the same
+   */
   endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;
 }
 

@@ -251,9 +251,9 @@ export interface RunPorts {
   ): Promise<ConvertedPartial>;
   /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
-   * dropped at its end.
+   * dropped at its end. `schema`: what names without a schema mean from now on; absent: as before.
    */
-  enterScratch(): Promise<void>;
+  enterScratch(): Promise<{ schema?: string }>;
   /** Says why the process should do no other run. */
   reportFault(fault: string): void;
   /** Creates an instance of QuickJS for this run. */

@@ -94,7 +94,7 @@ export interface Questions {
   /** The value of a secret reference. */
   secret: { question: { name: string }; answer: string };
   /** From now on the SQL and the files of the run go to a scratch database and its folder. */
-  scratch: { question: Record<never, never>; answer: undefined };
+  scratch: { question: Record<never, never>; answer: { schema?: string } };
   script: { question: { job: ScriptJob }; answer: ScriptEnd };
   /** A file of an artifact, by the artifact's place in the start. */
   'artifact-text': { question: { artifact: number; path: string }; answer: string };

@@ -167,6 +167,7 @@ export async function createFixture(
       entered += 1;
       await mkdir(join(filesFolder, '.tests'), { recursive: true });
       place = { filesFolder: join(filesFolder, '.tests'), environmentFilesFolder: filesFolder };
+      return {};
     },
     reportFault: () => undefined,
     createQuickJs: createQuickJsLender().lend,

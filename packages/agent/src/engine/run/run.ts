@@ -79,27 +79,34 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
   return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };
 }
 
-/** A test does everything in a scratch database, also what it does before it runs the pipeline under test. */
+/**
+ * A test does everything in a scratch database, also what it does before it runs the pipeline under test.
+ *
+ * @returns the request with what names without a schema mean there
+ */
 async function enterScratchIfTest(
   artifact: RunArtifact,
   request: RunRequest,
   secrets: RunSecrets,
-): Promise<boolean> {
-  if (request.isTest === true) return true;
+): Promise<RunRequest> {
+  if (request.isTest === true) return request;
   const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.has(each));
   const outline = path === undefined ? undefined : await artifact.checked.outline(path);
-  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined) return false;
-  await secrets.ports.enterScratch();
-  return true;
+  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined) return request;
+  const { schema } = await secrets.ports.enterScratch();
+  const { defaults } = request;
+  const isPlaced = schema !== undefined && defaults !== undefined;
+  return { ...request, ...(isPlaced ? { defaults: { ...defaults, schema } } : {}), isTest: true };
 }
 
-async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
+async function runRoot(input: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
-    const { restart, variables } = request;
+    const { restart, variables } = input;
     const inputs = restart === undefined ? variables : restoreProjectVariables(variables, restart);
     const scope = createScope(inputs.map(createProjectVariable));
-    const artifact = createOwnArtifact(request, secrets.ports);
-    const isTest = await enterScratchIfTest(artifact, request, secrets);
+    const artifact = createOwnArtifact(input, secrets.ports);
+    const request = await enterScratchIfTest(artifact, input, secrets);
+    const isTest = request.isTest === true;
     if (isTest && restart !== undefined)
       throw new Error('a test cannot be restarted, because its scratch database is gone: start it again');
     const context = createContext(request, secrets, { scope, isTest });

@@ -9,6 +9,8 @@ export const postgresServer: ServerKind = {
   name: 'postgres',
   port: 5_432,
   bindsSecrets: true,
+  writes: `case when c.relkind = 'S' then has_sequence_privilege(c.oid, 'USAGE, UPDATE')
+    else has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER') or has_any_column_privilege(c.oid, 'INSERT, UPDATE') end`,
   beginReading: 'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
   async prepare(client, access, { systemIdentifier }) {
     const prepared = await prepareSession(client, access);

@@ -11,6 +11,8 @@ export interface ServerSession {
   /** A name of the vendor, or the number of its process. */
   processId: number | string;
   startedAt: string;
+  /** The schema of a test, which is dropped after the session has ended. The session is of the credential for reading. */
+  scratch?: string;
 }
 
 export interface PreparedSession {
@@ -27,6 +29,8 @@ export interface ServerKind {
   readonly port: number;
   /** Whether secrets in SQL are sent as parameters. Else they are in the text of the statement. */
   readonly bindsSecrets: boolean;
+  /** Says in SQL whether the role may write to the relation `c`. */
+  readonly writes: string;
   /** In which a query of a person runs. */
   readonly beginReading: string;
   /**

@@ -21,6 +21,8 @@ export const redshiftServer: ServerKind = {
   port: 5_439,
   // It has neither savepoints nor DO, by which a statement could be tried.
   bindsSecrets: false,
+  // It has no sequences, and takes one privilege at a time.
+  writes: `(${['INSERT', 'UPDATE', 'DELETE'].map((each) => `has_table_privilege(c.oid, '${each}')`).join(' or ')})`,
   beginReading: 'BEGIN READ ONLY',
   async prepare(client, access, { systemIdentifier }, tag) {
     await refuseControlPlane(client, access, systemIdentifier);

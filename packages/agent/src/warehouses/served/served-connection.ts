@@ -27,7 +27,7 @@ export interface ServedSession {
   close(): Promise<void>;
 }
 
-interface ServedWarehouse extends Warehouse {
+export interface ServedWarehouse extends Warehouse {
   queryText(
     sql: string,
     maxRows: number,

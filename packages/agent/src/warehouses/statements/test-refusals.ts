@@ -6,7 +6,10 @@ import { readStatements, type Word } from './sql-words.ts';
 export const fileRefusal =
   'a test writes files only by components of type file-unload, into a folder of its own: use one instead of COPY … TO';
 
-const refusedInTests = ['attach', 'detach', 'checkpoint', 'install', 'load', 'export', 'import'];
+const stageRefusal = 'a test writes no files to a stage or a store: leave COPY INTO @… out';
+
+/** UNLOAD of Redshift writes objects of a store. */
+const refusedInTests = ['attach', 'detach', 'checkpoint', 'install', 'load', 'export', 'import', 'unload'];
 
 export const isRefused = (word: string): boolean => refusedInTests.includes(word);
 
@@ -19,6 +22,7 @@ export function findUnsafeStatement(sql: string, rules: LexicalRules): string | 
     const first = words[0]?.kind === 'name' ? words[0].value : '';
     if (isRefused(first)) return describeRefused(first);
     if (first === 'copy' && writesFile(words)) return fileRefusal;
+    if (copiesToStage(words)) return stageRefusal;
   }
   return undefined;
 }
@@ -27,6 +31,15 @@ export function describeRefused(word: string): string {
   if (word === 'export' || word === 'import')
     return `${word.toUpperCase()} DATABASE is not allowed in a test: use components of type file-unload and file-load`;
   return `${word.toUpperCase()} is not allowed in a test: leave the statement out`;
+}
+
+/** `COPY INTO` a stage or an address, in Snowflake, also in a block of statements. */
+function copiesToStage(words: readonly Word[]): boolean {
+  return words.some(({ kind, value }, index) => {
+    if (kind !== 'name' || value !== 'copy' || words[index + 1]?.value !== 'into') return false;
+    const target = words[index + 2];
+    return target?.kind === 'text' || target?.value.startsWith('@') === true;
+  });
 }
 
 /** `COPY … TO`, outside of parentheses. */
