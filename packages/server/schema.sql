@@ -1143,6 +1143,23 @@ create table manifest_chunk (
 );
 CREATE INDEX manifest_chunk_by_blob ON public.manifest_chunk USING gin (digests);
 
+create table personal_token (
+  account_id uuid not null,
+  personal_token_id uuid not null,
+  user_id uuid not null,
+  name text not null,
+  secret_digest bytea not null,
+  account_role text,
+  roles jsonb not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  constraint personal_token_key PRIMARY KEY (account_id, personal_token_id),
+  constraint personal_token_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint personal_token_secret_taken UNIQUE (secret_digest)
+);
+CREATE INDEX personal_token_by_user ON public.personal_token USING btree (account_id, user_id, personal_token_id DESC);
+
 create table pipeline_execution (
   account_id uuid not null,
   execution_id uuid not null,

@@ -106,6 +106,10 @@ export const headings = [
     about: 'How people sign in: identity issuers, sign-in links, and the sessions of their browsers.',
   },
   { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
+  {
+    tag: 'Personal tokens',
+    about: 'Tokens that users make for their programs, with an end and with narrowed rights.',
+  },
   { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },
   { tag: 'Access', about: 'Who the caller is, and who may do what.' },
   {

@@ -47,6 +47,8 @@ export interface Account {
   user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor>;
   /** Signs a user in by a link. Requests with the cookie are the browser's. */
   signIn(userId: string): Promise<Browser>;
+  /** A token of a program in which the user is signed in. */
+  signInProgram(userId: string): Promise<string>;
   /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, input?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
@@ -194,6 +196,11 @@ export async function createAccount(server: AccountServer): Promise<Account> {
     accountId,
     now: () => server.clock.now(),
     signIn: (userId) => signInByLink(server.transport, admin, userId),
+    async signInProgram(userId) {
+      const { sessionId } = await signInByLink(server.transport, admin, userId);
+      const owner = { accountId, actorId: userId, isUser: true, sessionId };
+      return deps.tokens.issue({ ...owner, clientId: 'headgate-cli' }, 'dpc');
+    },
     admin,
     actor,
     user,

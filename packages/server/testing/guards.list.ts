@@ -4,6 +4,7 @@ import { directoryGuards } from '../src/access/directory/directory.guards.ts';
 import { accessGuards } from '../src/access/explanation/access.guards.ts';
 import { groupGuards } from '../src/access/groups/group.guards.ts';
 import { identityIssuerGuards } from '../src/access/identity-issuers/identity-issuer.guards.ts';
+import { personalTokenGuards } from '../src/access/personal-tokens/personal-token.guards.ts';
 import { sessionGuards } from '../src/access/sessions/session.guards.ts';
 import { signInGuards } from '../src/access/sign-in/sign-in.guards.ts';
 import { userGuards } from '../src/access/users/user.guards.ts';
@@ -50,6 +51,7 @@ export const guards = [
   accessGuards,
   groupGuards,
   identityIssuerGuards,
+  personalTokenGuards,
   sessionGuards,
   signInGuards,
   userGuards,

@@ -97,6 +97,9 @@ const values: Readonly<Record<string, string>> = {
   // An account has 20 at most.
   'identity_issuer.account_id': 'case when n <= 20 then $1 else md5((n / 20)::text) end::uuid',
   'identity_issuer.user_attribute': "'userName'",
+  'personal_token.account_role': "'MEMBER'",
+  'personal_token.roles': "'[]'::jsonb",
+  'personal_token.user_id': 'md5((n / 5)::text)::uuid',
   'sign_in_session.identity_issuer_id': 'md5((n % 20)::text)::uuid',
   'sign_in_session.method': "'ISSUER'",
   'sign_in_session.user_id': 'md5((n / 5)::text)::uuid',

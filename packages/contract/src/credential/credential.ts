@@ -19,9 +19,9 @@ const roleLimit = 1_000;
 const longestOverlapSeconds = 7 * 86_400;
 
 /** Role names are not case-sensitive and can have spaces; responses have SUPER_ADMIN, OWNER, … */
-const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
+export const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
 
-const ScopedRole = named(
+export const ScopedRole = named(
   'ScopedRole',
   Type.Object({
     projectId: ProjectId,
@@ -30,6 +30,16 @@ const ScopedRole = named(
   }),
 );
 export type ScopedRole = Static<typeof ScopedRole>;
+
+/** Roles in projects and environments, in a request. */
+export const ScopedRoleRequests = Type.Array(
+  Type.Object({
+    projectId: ProjectId,
+    environmentName: Type.Optional(EnvironmentName),
+    role: RoleWord,
+  }),
+  { maxItems: roleLimit },
+);
 
 export const Credential = named(
   'Credential',
@@ -85,16 +95,7 @@ export const createCredential = operation({
   body: Type.Object({
     name: Name,
     role: RoleWord,
-    roles: Type.Optional(
-      Type.Array(
-        Type.Object({
-          projectId: ProjectId,
-          environmentName: Type.Optional(EnvironmentName),
-          role: RoleWord,
-        }),
-        { maxItems: roleLimit },
-      ),
-    ),
+    roles: Type.Optional(ScopedRoleRequests),
     projectId: Type.Optional(ProjectId),
     expiresAt: Type.Optional(DateTime),
   }),

@@ -5,6 +5,7 @@ import { directory } from '../access/directory/index.ts';
 import { explanation } from '../access/explanation/index.ts';
 import { groups } from '../access/groups/index.ts';
 import { identityIssuers } from '../access/identity-issuers/index.ts';
+import { personalTokens } from '../access/personal-tokens/index.ts';
 import { sessions } from '../access/sessions/index.ts';
 import { signIn } from '../access/sign-in/index.ts';
 import { tokens } from '../access/tokens/index.ts';
@@ -61,6 +62,7 @@ export const slices = [
   explanation,
   groups,
   identityIssuers,
+  personalTokens,
   sessions,
   signIn,
   tokens,

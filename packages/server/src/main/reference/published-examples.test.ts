@@ -85,7 +85,7 @@ const filled = <Part extends object>(name: string, part: Part) =>
 
 function requestOf(operation: Operation, { path, body, parts, headers = {} }: Example) {
   const { pathname, searchParams } = new URL(`/v1${path}`, 'http://x');
-  const { 'content-type': _, ...shownHeaders } = headers;
+  const { 'content-type': _, authorization: __, ...shownHeaders } = headers;
   return {
     ...filled('params', paramsOf(operation, pathname)),
     ...filled('query', Object.fromEntries(searchParams)),
