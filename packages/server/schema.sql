@@ -1213,6 +1213,36 @@ create table pipeline_lineage (
   constraint pipeline_lineage_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE
 );
 
+create table program_authorization (
+  authorization_id uuid not null,
+  kind text not null,
+  client_id text not null,
+  status text not null,
+  code_digest bytea not null,
+  user_code_digest bytea,
+  redirect_uri text,
+  code_challenge text,
+  address text not null,
+  user_agent text not null,
+  interval_seconds integer not null,
+  last_polled_at timestamp with time zone,
+  account_id uuid,
+  user_id uuid,
+  browser_session_id uuid,
+  session_id uuid,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint program_authorization_key PRIMARY KEY (authorization_id),
+  constraint program_authorization_code_taken UNIQUE (code_digest),
+  constraint program_authorization_kind_known CHECK ((kind = ANY (ARRAY['DEVICE'::text, 'CODE'::text]))),
+  constraint program_authorization_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint program_authorization_status_known CHECK ((status = ANY (ARRAY['PENDING'::text, 'APPROVED'::text, 'DENIED'::text, 'USED'::text]))),
+  constraint program_authorization_user_code_taken UNIQUE (user_code_digest)
+);
+CREATE INDEX program_authorization_by_address ON public.program_authorization USING btree (address, expires_at) WHERE (status = 'PENDING'::text);
+CREATE INDEX program_authorization_by_end ON public.program_authorization USING btree (expires_at);
+CREATE INDEX program_authorization_by_user ON public.program_authorization USING btree (account_id, user_id) WHERE (user_id IS NOT NULL);
+
 create table project (
   account_id uuid not null,
   project_id uuid not null,
@@ -1530,6 +1560,7 @@ create table sign_in_session (
   last_used_at timestamp with time zone not null,
   idle_until timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  client_id text,
   constraint sign_in_session_key PRIMARY KEY (account_id, session_id),
   constraint sign_in_session_method_known CHECK ((method = ANY (ARRAY['LINK'::text, 'ISSUER'::text]))),
   constraint sign_in_session_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE CASCADE,

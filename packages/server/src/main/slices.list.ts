@@ -6,6 +6,7 @@ import { explanation } from '../access/explanation/index.ts';
 import { groups } from '../access/groups/index.ts';
 import { identityIssuers } from '../access/identity-issuers/index.ts';
 import { personalTokens } from '../access/personal-tokens/index.ts';
+import { programs } from '../access/programs/index.ts';
 import { sessions } from '../access/sessions/index.ts';
 import { signIn } from '../access/sign-in/index.ts';
 import { tokens } from '../access/tokens/index.ts';
@@ -63,6 +64,7 @@ export const slices = [
   groups,
   identityIssuers,
   personalTokens,
+  programs,
   sessions,
   signIn,
   tokens,

@@ -7,7 +7,6 @@ import {
   mostTokenDays,
 } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
-import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -17,6 +16,7 @@ import type { Sealer } from '../../kernel/security/sealed.ts';
 import { readRoles } from '../credentials/index.ts';
 import { lockUser, userById } from '../users/index.ts';
 import {
+  buildRevokeEvent,
   insertPersonalToken,
   personalTokenPage,
   presentPersonalToken,
@@ -88,14 +88,4 @@ export function personalTokenRoutes({ read, write }: Endpoints, { sealer }: { se
     const removed = await removePersonalToken(tx, scope.accountId, params);
     return { events: [buildRevokeEvent(removed)] };
   });
-}
-
-function buildRevokeEvent(
-  removed: Awaited<ReturnType<typeof removePersonalToken>>,
-): AccountEvent & { name: 'personal-token-revoked' } {
-  return {
-    name: 'personal-token-revoked',
-    subject: { type: 'user', id: removed.user_id, name: removed.user_name },
-    before: { tokenId: removed.personal_token_id, name: removed.name },
-  };
 }

@@ -8,6 +8,7 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
@@ -149,4 +150,14 @@ export async function removePersonalToken(
     personal_token_id: toUuid(of.tokenId),
   });
   return requireRow(removed, () => problem('personal-token-not-found', { id: of.tokenId }));
+}
+
+export function buildRevokeEvent(
+  removed: Awaited<ReturnType<typeof removePersonalToken>>,
+): AccountEvent & { name: 'personal-token-revoked' } {
+  return {
+    name: 'personal-token-revoked',
+    subject: { type: 'user', id: removed.user_id, name: removed.user_name },
+    before: { tokenId: removed.personal_token_id, name: removed.name },
+  };
 }

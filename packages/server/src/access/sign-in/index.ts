@@ -4,6 +4,8 @@ import { signInRoutes } from './sign-in.routes.ts';
 import { signInLinkRoutes } from './sign-in-link.routes.ts';
 
 export { createOperatorLink } from './operator-link.ts';
+export { sendPage } from './sign-in.page.ts';
+export { isSignInRequest } from './sign-in-address.ts';
 
 export const signIn: Slice<IssuerSignInServices> = {
   name: 'sign-in',
