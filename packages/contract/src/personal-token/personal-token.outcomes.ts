@@ -3,7 +3,7 @@ import { kind } from '../outcomes/problem-kind.ts';
 import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const personalTokenOutcomes = {
-  events: ['personal-token-created', 'personal-token-revoked'],
+  events: ['personal-token-created', 'personal-token-deleted'],
   problems: {
     'personal-token-not-found': kind<{ id: string }>(
       404,

@@ -40,7 +40,7 @@ const revocation = {
   description: 'Its next request is refused, on every server.',
   success: { status: 204 },
   problems: ['personal-token-not-found'],
-  events: ['personal-token-revoked'],
+  events: ['personal-token-deleted'],
 } as const;
 
 export const listOwnTokens = operation({

@@ -61,8 +61,8 @@ language sql immutable as $$
   end
 $$;
 
--- The most that a narrowed personal token permits, as weigh_role says it: 0 is nothing there. Null if `by_credential` is
--- no personal token, or is one with all rights of its user.
+-- The most that a narrowed personal token permits, as weigh_role says it: 0 is nothing there. Null if `by_credential`
+-- is no personal token, or is one with all rights of its user.
 create or replace function weigh_personal_token(
   for_account uuid, by_credential uuid, in_project uuid, in_environment text,
   account_roles text[], project_roles text[], environment_roles text[]

@@ -12,6 +12,6 @@ export {
   recordTokenUse,
   setSecret,
 } from './credential.store.ts';
-export { type RoleGrant, readRoles } from './role.ts';
+export { readRoles } from './role.ts';
 
 export const credentials: Slice<{ sealer: Sealer }> = { name: 'credentials', routes: credentialRoutes };

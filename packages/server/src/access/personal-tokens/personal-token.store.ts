@@ -154,9 +154,9 @@ export async function removePersonalToken(
 
 export function buildRevokeEvent(
   removed: Awaited<ReturnType<typeof removePersonalToken>>,
-): AccountEvent & { name: 'personal-token-revoked' } {
+): AccountEvent & { name: 'personal-token-deleted' } {
   return {
-    name: 'personal-token-revoked',
+    name: 'personal-token-deleted',
     subject: { type: 'user', id: removed.user_id, name: removed.user_name },
     before: { tokenId: removed.personal_token_id, name: removed.name },
   };

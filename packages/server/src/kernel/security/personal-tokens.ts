@@ -5,8 +5,8 @@
 import type { Clock } from '../clock.ts';
 import { type Database, isDiskFull, statement } from '../database/database.ts';
 import { problem } from '../http/problems.ts';
+import type { Scope } from './permissions.ts';
 import { generateSecret, type Sealer, Secret } from './sealed.ts';
-import type { TokenOwner } from './tokens.ts';
 
 /** Scanners of secrets find a token by it. */
 export const personalTokenPrefix = 'hgp_';
@@ -18,7 +18,7 @@ const mostRemembered = 20_000;
 
 export interface PersonalTokens {
   /** Throws `token-invalid`. */
-  findOwner(token: string): Promise<TokenOwner>;
+  findOwner(token: string): Promise<Scope>;
 }
 
 const ownerRow = { account_id: 'uuid', user_id: 'uuid', personal_token_id: 'uuid' } as const;
@@ -48,7 +48,7 @@ export function createPersonalTokens(services: {
   clock: Clock;
 }): PersonalTokens {
   const { database, sealer, clock } = services;
-  const owners = new Map<string, { owner: TokenOwner; until: number }>();
+  const owners = new Map<string, { owner: Scope; until: number }>();
 
   return {
     async findOwner(token) {
@@ -67,7 +67,7 @@ export function createPersonalTokens(services: {
       });
       if (row === undefined) throw refuse();
       const { account_id: accountId, user_id: actorId, personal_token_id: userCredentialId } = row;
-      const owner: TokenOwner = { accountId, actorId, userCredentialId };
+      const owner: Scope = { accountId, actorId, userCredentialId };
       if (owners.size >= mostRemembered) owners.delete(owners.keys().next().value ?? '');
       owners.set(key, { owner, until: now.getTime() + rememberedSeconds * 1_000 });
       return owner;
