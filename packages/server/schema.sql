@@ -1223,6 +1223,23 @@ create table passkey (
 );
 CREATE INDEX passkey_by_user ON public.passkey USING btree (account_id, user_id, passkey_id DESC);
 
+create table personal_token (
+  account_id uuid not null,
+  personal_token_id uuid not null,
+  user_id uuid not null,
+  name text not null,
+  secret_digest bytea not null,
+  account_role text,
+  roles jsonb not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  constraint personal_token_key PRIMARY KEY (account_id, personal_token_id),
+  constraint personal_token_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint personal_token_secret_taken UNIQUE (secret_digest)
+);
+CREATE INDEX personal_token_by_user ON public.personal_token USING btree (account_id, user_id, personal_token_id DESC);
+
 create table pipeline_execution (
   account_id uuid not null,
   execution_id uuid not null,
@@ -1275,6 +1292,36 @@ create table pipeline_lineage (
   constraint pipeline_lineage_key PRIMARY KEY (account_id, project_id, environment_name, pipeline_key),
   constraint pipeline_lineage_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE
 );
+
+create table program_authorization (
+  authorization_id uuid not null,
+  kind text not null,
+  client_id text not null,
+  status text not null,
+  code_digest bytea not null,
+  user_code_digest bytea,
+  redirect_uri text,
+  code_challenge text,
+  address text not null,
+  user_agent text not null,
+  interval_seconds integer not null,
+  last_polled_at timestamp with time zone,
+  account_id uuid,
+  user_id uuid,
+  browser_session_id uuid,
+  session_id uuid,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint program_authorization_key PRIMARY KEY (authorization_id),
+  constraint program_authorization_code_taken UNIQUE (code_digest),
+  constraint program_authorization_kind_known CHECK ((kind = ANY (ARRAY['DEVICE'::text, 'CODE'::text]))),
+  constraint program_authorization_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
+  constraint program_authorization_status_known CHECK ((status = ANY (ARRAY['PENDING'::text, 'APPROVED'::text, 'DENIED'::text, 'USED'::text]))),
+  constraint program_authorization_user_code_taken UNIQUE (user_code_digest)
+);
+CREATE INDEX program_authorization_by_address ON public.program_authorization USING btree (address, expires_at) WHERE (status = 'PENDING'::text);
+CREATE INDEX program_authorization_by_end ON public.program_authorization USING btree (expires_at);
+CREATE INDEX program_authorization_by_user ON public.program_authorization USING btree (account_id, user_id) WHERE (user_id IS NOT NULL);
 
 create table project (
   account_id uuid not null,
@@ -1594,6 +1641,7 @@ create table sign_in_session (
   last_used_at timestamp with time zone not null,
   idle_until timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  client_id text,
   constraint sign_in_session_key PRIMARY KEY (account_id, session_id),
   constraint sign_in_session_method_known CHECK ((method = ANY (ARRAY['LINK'::text, 'ISSUER'::text, 'PASSKEY'::text]))),
   constraint sign_in_session_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE CASCADE,

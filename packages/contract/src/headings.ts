@@ -107,6 +107,10 @@ export const headings = [
       'How people sign in: identity issuers, passkeys, sign-in links, invitations, and the sessions of their browsers.',
   },
   { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
+  {
+    tag: 'Personal tokens',
+    about: 'Tokens that users make for their programs, with an end and with narrowed rights.',
+  },
   { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },
   { tag: 'Access', about: 'Who the caller is, and who may do what.' },
   {

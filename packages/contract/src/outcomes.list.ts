@@ -24,6 +24,7 @@ import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
 import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.outcomes.ts';
 import { lineageOutcomes } from './lineage/lineage.outcomes.ts';
+import { personalTokenOutcomes } from './personal-token/personal-token.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
@@ -69,6 +70,7 @@ export const outcomeLists = [
   groupOutcomes,
   hostedRepositoryOutcomes,
   lineageOutcomes,
+  personalTokenOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,

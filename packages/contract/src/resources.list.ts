@@ -32,6 +32,7 @@ import { groupOperations } from './group/group.ts';
 import { groupMemberOperations } from './group/group-member.ts';
 import { lineageOperations } from './lineage/lineage.ts';
 import { lineageGraphOperations } from './lineage/lineage-graph.ts';
+import { personalTokenOperations } from './personal-token/personal-token.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { executionLogOperations } from './pipeline-execution/execution-log.ts';
 import { executionRestartOperations } from './pipeline-execution/execution-restart.ts';
@@ -122,6 +123,7 @@ export * from './group/group.ts';
 export * from './group/group-member.ts';
 export * from './lineage/lineage.ts';
 export * from './lineage/lineage-graph.ts';
+export * from './personal-token/personal-token.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './pipeline-execution/execution-log.ts';
 export * from './pipeline-execution/execution-restart.ts';
@@ -200,6 +202,7 @@ export const operationLists = [
   groupMemberOperations,
   lineageOperations,
   lineageGraphOperations,
+  personalTokenOperations,
   pipelineExecutionOperations,
   executionLogOperations,
   executionRestartOperations,

@@ -50,6 +50,8 @@ export interface Account {
   signIn(userId: string): Promise<Browser>;
   /** Adds a passkey to a user, who signs in for it. */
   addPasskey(userId: string): Promise<AddedPasskey>;
+  /** A token of a program in which the user is signed in. */
+  signInProgram(userId: string): Promise<string>;
   /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, input?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
@@ -199,6 +201,11 @@ export async function createAccount(server: AccountServer): Promise<Account> {
     signIn: (userId) => signInByLink(server.transport, admin, userId),
     addPasskey: async (userId) =>
       addPasskey(server.transport, await signInByLink(server.transport, admin, userId)),
+    async signInProgram(userId) {
+      const { sessionId } = await signInByLink(server.transport, admin, userId);
+      const owner = { accountId, actorId: userId, isUser: true, sessionId };
+      return deps.tokens.issue({ ...owner, clientId: 'headgate-cli' }, 'dpc');
+    },
     admin,
     actor,
     user,

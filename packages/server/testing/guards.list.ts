@@ -7,6 +7,7 @@ import { groupGuards } from '../src/access/groups/group.guards.ts';
 import { identityIssuerGuards } from '../src/access/identity-issuers/identity-issuer.guards.ts';
 import { invitationGuards } from '../src/access/invitations/invitation.guards.ts';
 import { passkeyGuards } from '../src/access/passkeys/passkey.guards.ts';
+import { personalTokenGuards } from '../src/access/personal-tokens/personal-token.guards.ts';
 import { sessionGuards } from '../src/access/sessions/session.guards.ts';
 import { signInGuards } from '../src/access/sign-in/sign-in.guards.ts';
 import { userGuards } from '../src/access/users/user.guards.ts';
@@ -56,6 +57,7 @@ export const guards = [
   identityIssuerGuards,
   invitationGuards,
   passkeyGuards,
+  personalTokenGuards,
   sessionGuards,
   signInGuards,
   userGuards,

@@ -19,7 +19,7 @@ const roleLimit = 1_000;
 const longestOverlapSeconds = 7 * 86_400;
 
 /** Role names are not case-sensitive and can have spaces; responses have SUPER_ADMIN, OWNER, … */
-const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
+export const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
 
 export const ScopedRole = named(
   'ScopedRole',
@@ -37,6 +37,9 @@ export const RequestedRole = Type.Object({
   environmentName: Type.Optional(EnvironmentName),
   role: RoleWord,
 });
+
+/** Of a credential or a personal token. */
+export const ScopedRoleRequests = Type.Array(RequestedRole, { maxItems: roleLimit });
 
 export const Credential = named(
   'Credential',
@@ -92,7 +95,7 @@ export const createCredential = operation({
   body: Type.Object({
     name: Name,
     role: RoleWord,
-    roles: Type.Optional(Type.Array(RequestedRole, { maxItems: roleLimit })),
+    roles: Type.Optional(ScopedRoleRequests),
     projectId: Type.Optional(ProjectId),
     expiresAt: Type.Optional(DateTime),
   }),

@@ -16,6 +16,12 @@ export const SignInSession = named(
     issuerName: Type.Optional(
       Type.String({ ...Name, description: 'The identity issuer, unless it was deleted' }),
     ),
+    program: Type.Optional(
+      Type.String({
+        ...Name,
+        description: 'The client id of the program in which the user is signed in, and not a browser',
+      }),
+    ),
     createdAt: DateTime,
     lastUsedAt: Type.String({ ...DateTime, description: 'To the minute' }),
     idleUntil: Type.String({
@@ -23,7 +29,10 @@ export const SignInSession = named(
       description: 'When the session ends if it is not used until then',
     }),
     expiresAt: Type.String({ ...DateTime, description: 'When the session ends in any case' }),
-    address: Type.String({ maxLength: 64, description: 'The IP address of the browser at sign-in' }),
+    address: Type.String({
+      maxLength: 64,
+      description: 'The IP address of the browser or program at sign-in',
+    }),
     userAgent: Type.String({ maxLength: 255, description: 'What the browser calls itself' }),
     isCurrent: Type.Boolean({ description: 'Whether this request was made in the session' }),
   }),
@@ -47,7 +56,8 @@ export const listOwnSessions = operation({
   method: 'GET',
   path: ownPath,
   summary: 'List your sessions',
-  description: 'The browsers in which the caller is signed in, newest first. Only users have sessions.',
+  description:
+    'The browsers and programs in which the caller is signed in, newest first. Only users have sessions.',
   problems: [],
   events: [],
 });

@@ -67,10 +67,31 @@ language sql stable as $$
   select roles || array(select c.name from custom_role c where c.account_id = for_account and c.permissions && roles)
 $$;
 
+-- The most that a narrowed personal token permits, as weigh_role says it: 0 is nothing there. Null if `by_credential`
+-- is no personal token, or is one with all rights of its user.
+create or replace function weigh_personal_token(
+  for_account uuid, by_credential uuid, in_project uuid, in_environment text,
+  account_roles text[], project_roles text[], environment_roles text[]
+) returns integer
+language sql stable as $$
+  select case
+    when t.account_role = any (account_roles) then 2
+    when in_project is null then 0
+    else coalesce((
+      select max(weigh_role(r.role, r."environmentName", in_environment, add_custom_roles(for_account, project_roles),
+        add_custom_roles(for_account, environment_roles)))
+      from jsonb_to_recordset(t.roles) as r ("projectId" uuid, "environmentName" text, role text)
+      where r."projectId" = in_project), 0)
+  end
+  from personal_token t
+  where t.account_id = for_account and t.personal_token_id = by_credential and t.account_role is not null
+$$;
+
 -- What a principal is to a project, for one operation whose permission is given as three lists of roles. standing:
 -- 'inactive' (no such actor any more), 'unknown' (no such project, or no role in it), 'forbidden', 'permitted'.
 -- Without a project only the account role counts. Without an environment a role in any environment is enough: the
--- operation checks each. `by_credential`: the personal credential or the session of a user's request; work that a
+-- operation checks each. `by_credential`: the personal credential,
+-- the personal token or the session of a user's request; work that a
 -- user asked for has none, and ends only with the user. `other_principals`: a call of an AI task needs the rights of
 -- its creator, of the senders and of the giver of a grant. Not one statement of SQL: PostgreSQL would open all tables
 -- of the directory for each request of a credential.
@@ -86,6 +107,7 @@ declare
   weight integer;
   is_user boolean := false;
   is_of_project boolean;
+  most integer;
   other uuid;
 begin
   if other_principals is not null then
@@ -113,10 +135,22 @@ begin
           and (k.expires_at is null or k.expires_at > at)) or exists (
         select from sign_in_session s
         where s.account_id = for_account and s.session_id = by_credential and s.user_id = u.user_id
-          and s.expires_at > at and s.idle_until > at));
+          and s.expires_at > at and s.idle_until > at) or exists (
+        select from personal_token t
+        where t.account_id = for_account and t.personal_token_id = by_credential and t.user_id = u.user_id
+          and t.expires_at > at));
     if is_user is not true then
       standing := 'inactive';
       return;
+    end if;
+    -- The token and its user must both have the right.
+    if by_credential is not null then
+      most := weigh_personal_token(
+        for_account, by_credential, in_project, in_environment, account_roles, project_roles, environment_roles);
+      if most < 2 then
+        standing := case when in_project is null or most = 1 then 'forbidden' else 'unknown' end;
+        return;
+      end if;
     end if;
     -- Most requests are permitted by a group with a role here: those groups are few, and the user's may be many.
     if in_project is not null and 'SUPER_ADMIN' = any (account_roles) and exists (

@@ -3,6 +3,7 @@ create or replace function end_sign_ins() returns trigger
 language plpgsql as $$
 begin
   delete from sign_in_session where account_id = new.account_id and user_id = new.user_id;
+  delete from personal_token where account_id = new.account_id and user_id = new.user_id;
   delete from sign_in_link where account_id = new.account_id and user_id = new.user_id;
   return null;
 end $$;

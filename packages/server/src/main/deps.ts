@@ -31,6 +31,7 @@ import {
   parseEgressAllow,
   type Resolve,
 } from '../kernel/security/egress.ts';
+import { createPersonalTokens } from '../kernel/security/personal-tokens.ts';
 import { createRateLimit, noRateLimit, type RateLimit } from '../kernel/security/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { createSessions } from '../kernel/security/sessions.ts';
@@ -155,7 +156,8 @@ export async function createDependencies(config: Config, input: ProcessServices)
   const oauthTokens = createOauthTokens({ database, sealer, clock, remotes, config });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
-  const tokens = createTokens({ keys: signingKeys, clock, region, publicUrl });
+  const personalTokens = createPersonalTokens({ database, sealer, clock });
+  const tokens = createTokens({ keys: signingKeys, clock, region, publicUrl, personalTokens });
   const sessions = createSessions({ database, sealer, clock, publicUrl, limits: config.session });
   const repositories = createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens });
   const readPipeline = createPipelineReader();

@@ -8,6 +8,8 @@ import { groups } from '../access/groups/index.ts';
 import { identityIssuers } from '../access/identity-issuers/index.ts';
 import { invitations } from '../access/invitations/index.ts';
 import { passkeys } from '../access/passkeys/index.ts';
+import { personalTokens } from '../access/personal-tokens/index.ts';
+import { programs } from '../access/programs/index.ts';
 import { sessions } from '../access/sessions/index.ts';
 import { signIn } from '../access/sign-in/index.ts';
 import { tokens } from '../access/tokens/index.ts';
@@ -67,6 +69,8 @@ export const slices = [
   identityIssuers,
   invitations,
   passkeys,
+  personalTokens,
+  programs,
   sessions,
   signIn,
   tokens,

@@ -14,6 +14,6 @@ export {
   recordTokenUse,
   setSecret,
 } from './credential.store.ts';
-export { type RoleGrant, readGrants } from './role.ts';
+export { type RoleGrant, readGrants, readRoles } from './role.ts';
 
 export const credentials: Slice<{ sealer: Sealer }> = { name: 'credentials', routes: credentialRoutes };

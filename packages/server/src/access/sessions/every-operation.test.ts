@@ -19,6 +19,8 @@ test('a session may do what its user may, and changes nothing for another site',
   for (const { id, method, success } of sortGuards(operations.filter((each) => each.id in examples))) {
     const example = examples[id] ?? assert.fail(id);
     const { path, ...asked } = await example(takesPlaceAway({ id }) ? await createPlace(account) : place);
+    // The example is of a user that has a token of its own.
+    if (asked.headers?.authorization !== undefined) continue;
     const isRead = method === 'GET' && success.mediaType !== 'text/event-stream';
     if (!isRead) {
       const headers = { ...asked.headers, cookie, 'sec-fetch-site': 'cross-site' };

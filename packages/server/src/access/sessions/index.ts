@@ -11,6 +11,7 @@ export {
 } from './begin-session.ts';
 export {
   buildEndEvent,
+  type EndReason,
   endSessionBySecret,
   endSessionsOfIssuer,
 } from './session.store.ts';

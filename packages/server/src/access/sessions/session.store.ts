@@ -20,6 +20,7 @@ const sessionRow = {
   expires_at: 'timestamptz',
   address: 'text',
   user_agent: 'text',
+  client_id: 'text?',
 } satisfies ColumnTypes;
 type SessionRow = RowOf<typeof sessionRow>;
 
@@ -30,7 +31,7 @@ export const sessionPage = guardedPage(
   {
     rows: `
     select s.session_id, s.method, i.name as issuer_name, s.created_at, s.last_used_at, s.idle_until, s.expires_at,
-      s.address, s.user_agent
+      s.address, s.user_agent, s.client_id
     from sign_in_session s
     left join identity_issuer i on i.account_id = s.account_id and i.identity_issuer_id = s.identity_issuer_id
     where ${ofUser} order by s.session_id desc limit $limit offset $offset`,
@@ -39,11 +40,12 @@ export const sessionPage = guardedPage(
 );
 
 export function presentSession(row: SessionRow, currentId: string | undefined): SignInSession {
-  const { issuer_name: issuerName } = row;
+  const { issuer_name: issuerName, client_id: program } = row;
   return {
     sessionId: row.session_id,
     method: row.method,
     ...(issuerName === null ? {} : { issuerName }),
+    ...(program === null ? {} : { program }),
     createdAt: row.created_at.toISOString(),
     lastUsedAt: row.last_used_at.toISOString(),
     idleUntil: row.idle_until.toISOString(),
@@ -177,6 +179,9 @@ export function endSessionsOfIssuer(
 export type EndReason =
   | 'signed out'
   | 'ended by request'
+  | 'revoked by the program'
+  | 'code used twice'
+  | 'refresh token used twice'
   | 'signed in again'
   | 'signed out at the issuer'
   | 'issuer deleted'

@@ -2,9 +2,9 @@
 import { isDiskFull } from '../../kernel/database/database.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import type { Secret } from '../../kernel/security/sealed.ts';
+import { createThrottle } from '../../kernel/security/throttle.ts';
 import { type Client, findClientById, hasSecret, recordTokenUse } from '../credentials/index.ts';
 import { createRefusedAttempts } from './refused-attempts.ts';
-import { createThrottle } from './throttle.ts';
 
 export const unknownClientText = 'The client is unknown, its secret is wrong, or it is no longer active.';
 

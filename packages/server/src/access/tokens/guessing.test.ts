@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { type Answer, createClient } from '../../../testing/client.ts';
 import type { TestServer } from '../../../testing/open-server.ts';
 import { startTestServer } from '../../../testing/server.ts';
-import { addressLimit, pairLimit } from './throttle.ts';
+import { addressLimit, pairLimit } from '../../kernel/security/throttle.ts';
 
 /** Behind a proxy, so that a test can send from any address. */
 const startBehindProxy = () => startTestServer({ settings: { HEADGATE_TRUSTED_PROXY: '127.0.0.1' } });

@@ -1,22 +1,39 @@
 /**
- * `POST /oauth/dpc/token`: the client credentials grant (RFC 6749 §4.4) with the errors of §5.2, the
- * published keys (RFC 7517) and the metadata (RFC 8414). These paths are outside `/dpc` and respond in
+ * The endpoints of OAuth: tokens (RFC 6749 with the errors of §5.2), introspection (RFC 7662), revocation (RFC 7009),
+ * the published keys (RFC 7517) and the metadata (RFC 8414). These paths are outside `/dpc` and respond in
  * OAuth's format, not with ProblemDetail.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { decode } from '../../kernel/http/content-encoding.ts';
 import { cutLateBody } from '../../kernel/http/late-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/security/signing-keys.ts';
 import { tokenScope } from '../../kernel/security/tokens.ts';
+import {
+  authorizePath,
+  deviceGrant,
+  devicePath,
+  grantToProgram,
+  OAuthRefusal,
+  type ProgramServices,
+  readUserAgent,
+  requireParameter,
+} from '../programs/index.ts';
 import { type ClientAuthentication, ClientRefusal, unknownClientText } from './client-authentication.ts';
+import { introspect, revoke } from './introspection.ts';
 
 const tokenPath = '/oauth/dpc/token';
 const keysPath = '/.well-known/jwks.json';
 /** Many OAuth clients request only the second path. */
 const metadataPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+const introspectionPath = '/oauth/dpc/introspect';
+const revocationPath = '/oauth/dpc/revoke';
+const clientGrant = 'client_credentials';
+const programGrants = ['authorization_code', 'refresh_token', deviceGrant];
+const grantTypes = [clientGrant, ...programGrants];
+const clientMethods = ['client_secret_basic', 'client_secret_post'];
 const formType = 'application/x-www-form-urlencoded';
 const longestMember = 1_024;
 /** A form has a few hundred bytes, and its sender is not authenticated yet. */
@@ -26,22 +43,7 @@ const formLimit = {
   exceeded: () => problem('body-too-large', { limit: 'the form may have at most 16384 bytes' }),
 };
 
-type OAuthError = 'invalid_request' | 'unsupported_grant_type';
-
-class Refusal extends Error {
-  readonly error: OAuthError;
-  readonly status: number;
-  readonly headers: Record<string, string>;
-
-  constructor(error: OAuthError, description: string, status = 400, headers: Record<string, string> = {}) {
-    super(description);
-    this.error = error;
-    this.status = status;
-    this.headers = headers;
-  }
-}
-
-export interface TokenServices extends Services {
+export interface TokenServices extends ProgramServices {
   clients: ClientAuthentication;
 }
 
@@ -69,33 +71,66 @@ export function tokenRoutes({ app }: Endpoints, services: TokenServices): void {
     sendBody(reply, 408, { error: 'invalid_request', error_description: description });
   });
 
-  app.post(tokenPath, { onRequest: [requireForm, cut] }, async (request, reply) => {
-    try {
-      const { clientId, secret } = readCredentials(request);
-      // The body contains the secret, so do not keep it on the request.
-      request.body = undefined;
-      const attempt = { address: request.ip, requestId: request.id };
-      const client = await services.clients.authenticate(attempt, clientId, secret);
-      const accessToken = await services.tokens.issue({ ...client, clientId }, client.surface);
-      const body = {
-        access_token: accessToken,
-        token_type: 'Bearer',
-        expires_in: tokenLifetimeSeconds,
-        scope: tokenScope,
-      };
-      return sendBody(reply, 200, body);
-    } catch (failure) {
-      if (failure instanceof ClientRefusal) {
+  /** What a caller without valid credentials may send to an endpoint of OAuth. */
+  const serve = (path: string, answer: (request: FastifyRequest, form: URLSearchParams) => Promise<object>) =>
+    app.post(path, { onRequest: [requireForm, cut] }, async (request, reply) => {
+      try {
+        const form = readForm(request);
+        // The body contains secrets, so do not keep it on the request.
+        request.body = undefined;
+        return sendBody(reply, 200, await answer(request, form));
+      } catch (failure) {
+        if (!(failure instanceof ClientRefusal || failure instanceof OAuthRefusal)) throw failure;
         reply.headers(failure.headers);
-        return sendBody(reply, failure.status, {
-          error: 'invalid_client',
-          error_description: failure.message,
-        });
+        const error = failure instanceof OAuthRefusal ? failure.error : 'invalid_client';
+        return sendBody(reply, failure.status, { error, error_description: failure.message });
       }
-      if (!(failure instanceof Refusal)) throw failure;
-      reply.headers(failure.headers);
-      return sendBody(reply, failure.status, { error: failure.error, error_description: failure.message });
-    }
+    });
+
+  /** Throws ClientRefusal and OAuthRefusal. */
+  async function authenticate(request: FastifyRequest, form: URLSearchParams) {
+    const { clientId, secret } = readCredentials(request, form);
+    const attempt = { address: request.ip, requestId: request.id };
+    return { clientId, ...(await services.clients.authenticate(attempt, clientId, secret)) };
+  }
+
+  serve(tokenPath, async (request, form) => {
+    const grantType = form.get('grant_type');
+    if (grantType === null)
+      throw new OAuthRefusal('invalid_request', 'grant_type is missing; send grant_type=client_credentials.');
+    if (programGrants.includes(grantType))
+      return grantToProgram(services, {
+        form,
+        requestId: request.id,
+        address: request.ip.slice(0, 64),
+        userAgent: readUserAgent(request),
+      });
+    if (grantType !== clientGrant)
+      throw new OAuthRefusal(
+        'unsupported_grant_type',
+        `This grant_type is not supported; use ${grantTypes.join(', ')}.`,
+      );
+    const client = await authenticate(request, form);
+    return {
+      access_token: await services.tokens.issue(client, client.surface),
+      token_type: 'Bearer',
+      expires_in: tokenLifetimeSeconds,
+      scope: tokenScope,
+    };
+  });
+
+  serve(introspectionPath, async (request, form) => {
+    const { accountId, surface } = await authenticate(request, form);
+    return introspect(
+      services,
+      surface === 'dpc' ? accountId : undefined,
+      requireParameter(form, 'token', 4_096),
+    );
+  });
+
+  serve(revocationPath, async (request, form) => {
+    await revoke(services, request.id, requireParameter(form, 'token', 4_096));
+    return {};
   });
 
   app.get(keysPath, (_request, reply) => {
@@ -108,10 +143,18 @@ export function tokenRoutes({ app }: Endpoints, services: TokenServices): void {
       issuer: services.tokens.issuer,
       token_endpoint: services.tokens.issuer + tokenPath,
       jwks_uri: services.tokens.issuer + keysPath,
-      grant_types_supported: ['client_credentials'],
-      response_types_supported: [],
+      authorization_endpoint: services.tokens.issuer + authorizePath,
+      device_authorization_endpoint: services.tokens.issuer + devicePath,
+      introspection_endpoint: services.tokens.issuer + introspectionPath,
+      revocation_endpoint: services.tokens.issuer + revocationPath,
+      grant_types_supported: grantTypes,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
       scopes_supported: [tokenScope],
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: [...clientMethods, 'none'],
+      introspection_endpoint_auth_methods_supported: clientMethods,
+      revocation_endpoint_auth_methods_supported: ['none'],
     }));
   }
 }
@@ -121,24 +164,31 @@ function sendBody(reply: FastifyReply, status: number, body: object) {
   return reply.code(status).headers({ 'cache-control': 'no-store', pragma: 'no-cache' }).send(body);
 }
 
-function readCredentials(request: FastifyRequest): { clientId: string; secret: Secret } {
-  if (typeof request.body !== 'string') throw new Refusal('invalid_request', `The body must be ${formType}.`);
-  const form = new URLSearchParams(request.body);
-  for (const name of ['grant_type', 'client_id', 'client_secret']) {
-    if (form.getAll(name).length > 1)
-      throw new Refusal('invalid_request', `${name} appears more than once; send it once.`);
+/** RFC 6749 §3.2: a parameter is sent once. */
+function readForm({ body }: FastifyRequest): URLSearchParams {
+  if (typeof body !== 'string') throw new OAuthRefusal('invalid_request', `The body must be ${formType}.`);
+  const form = new URLSearchParams(body);
+  const names = new Set<string>();
+  for (const name of form.keys()) {
+    if (names.has(name))
+      throw new OAuthRefusal(
+        'invalid_request',
+        `${name.slice(0, 100)} appears more than once; send it once.`,
+      );
+    names.add(name);
   }
-  const grantType = form.get('grant_type');
-  if (grantType === null)
-    throw new Refusal('invalid_request', 'grant_type is missing; send grant_type=client_credentials.');
-  if (grantType !== 'client_credentials') {
-    throw new Refusal('unsupported_grant_type', 'This grant_type is not supported; use client_credentials.');
-  }
+  return form;
+}
+
+function readCredentials(
+  request: FastifyRequest,
+  form: URLSearchParams,
+): { clientId: string; secret: Secret } {
   const basic = parseBasicCredentials(request.headers.authorization);
   const clientId = basic?.clientId ?? form.get('client_id');
   const secret = basic?.secret ?? form.get('client_secret');
   if (basic !== undefined && form.has('client_secret')) {
-    throw new Refusal(
+    throw new OAuthRefusal(
       'invalid_request',
       'The request has client credentials in the Authorization header and in the body; send one of them.',
     );

@@ -73,10 +73,11 @@ test('responses with a secret are not cacheable, nor are replays and refusals', 
     const { path, ...asked } = (await examples[id]?.(place)) ?? assert.fail(id);
     const once = { ...asked, headers: { ...asked.headers, 'idempotency-key': `once ${id}` } };
     const stranger = await place.account.actor('MEMBER');
+    const { authorization: _, ...withoutCaller } = asked.headers ?? {};
     const answers = [
       await admin.send(method, path, once),
       await admin.send(method, path, once),
-      await stranger.send(method, path, asked),
+      await stranger.send(method, path, { ...asked, headers: withoutCaller }),
     ];
     if (method === 'POST') assert.equal(answers[1]?.headers['idempotency-replayed'], 'true', id);
     assert.equal(answers[2]?.status, path.startsWith('/projects/') ? 404 : 403, id);

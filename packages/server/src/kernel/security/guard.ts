@@ -49,7 +49,13 @@ export async function findRefusal(
     case 'inactive':
       return new InactiveCaller(call.scope);
     case 'forbidden':
-      return explainForbidden(read, call.scope, requirePermission(operation), place);
+      return explainForbidden(
+        read,
+        call.scope,
+        requirePermission(operation),
+        place,
+        await findNarrowing(read, call.scope, place),
+      );
     case 'unknown':
       return place.unknown?.() ?? problem('project-not-found', { projectId: place.projectId ?? '' });
   }
@@ -94,6 +100,39 @@ const findLacking = statement(
   where held.standing <> 'permitted'
   order by array_position('{inactive,unknown,forbidden}', held.standing), asked.number limit 1`,
 );
+
+const selectNarrowing = statement(
+  {
+    parameters: { account_id: 'uuid', personal_token_id: 'uuid', project_id: 'uuid?' },
+    row: { name: 'text', account_role: 'text', roles: typed<string[]>('text[]') },
+  },
+  `
+  select t.name, t.account_role, array(
+      select case when r."environmentName" is null then r.role || ' in the project'
+        else r.role || ' in the environment ' || to_json(r."environmentName") end
+      from jsonb_to_recordset(t.roles) as r ("projectId" uuid, "environmentName" text, role text)
+      where r."projectId" = $project_id) as roles
+  from personal_token t
+  where t.account_id = $account_id and t.personal_token_id = $personal_token_id and t.account_role is not null`,
+);
+
+/** What a narrowed personal token has, as the holder; the user of the token may have more. */
+async function findNarrowing(
+  read: Read,
+  { accountId, userCredentialId }: Scope,
+  { projectId }: Place,
+): Promise<{ who: string; has: string[] } | undefined> {
+  if (userCredentialId === undefined) return undefined;
+  const parameters = {
+    account_id: accountId,
+    personal_token_id: userCredentialId,
+    project_id: projectId,
+  };
+  const [token] = await read(selectNarrowing, parameters);
+  if (token === undefined) return undefined;
+  const who = `The personal token ${JSON.stringify(token.name)} or its user`;
+  return { who, has: [`${token.account_role} in the account`, ...token.roles] };
+}
 
 /** For a call that needs the rights of several principals: names the one that lacks them. */
 async function explainLack(read: Read, { operation, call, place, roles }: Asking): Promise<Problem> {

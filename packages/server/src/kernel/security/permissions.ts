@@ -9,9 +9,9 @@ export interface Scope {
   accountId: string;
   /** The id of a credential or a user. */
   actorId: string;
-  /** The personal credential by which a user acts. */
+  /** The personal credential or the personal token by which a user acts. */
   userCredentialId?: string | undefined;
-  /** The session of the browser in which a user acts. Work that outlives the request does not need it. */
+  /** The session of the browser or program in which a user acts. Work that outlives the request does not need it. */
   sessionId?: string | undefined;
   /** A user that acts without a personal credential: in a session, or in work that it started. */
   isUser?: boolean | undefined;
@@ -27,7 +27,10 @@ export function isUserScope({
   return isUser ?? userCredentialId !== undefined;
 }
 
-/** By what a user acts: a personal credential or a session. Null for a credential, and for work of a user. */
+/**
+ * By what a user acts: a personal credential, a personal token or a session. Null for a credential, and for work of a
+ * user.
+ */
 export function findUserAccessId({
   userCredentialId,
   sessionId,

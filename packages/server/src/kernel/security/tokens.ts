@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type JWK, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../clock.ts';
 import { problem } from '../http/problems.ts';
+import { type PersonalTokens, personalTokenPrefix } from './personal-tokens.ts';
 import { type SigningKeys, signingAlgorithm, tokenLifetimeSeconds } from './signing-keys.ts';
 
 export const tokenScope = 'pipeline-execution';
@@ -20,9 +21,9 @@ export interface TokenOwner {
   accountId: string;
   /** The id of a credential, a user or an agent. */
   actorId: string;
-  /** The personal credential by which a user got the token. */
+  /** The personal credential by which a user got the token, or the personal token itself. */
   userCredentialId?: string | undefined;
-  /** The session of the browser; not in tokens. */
+  /** The session of the browser, or that of the program for which the user signed in. */
   sessionId?: string | undefined;
   /** Set for a user without a personal credential: in a session, or in a token that does not leave the process. */
   isUser?: boolean | undefined;
@@ -45,8 +46,9 @@ export function createTokens(services: {
   clock: Clock;
   region: string;
   publicUrl: string;
+  personalTokens: PersonalTokens;
 }): Tokens {
-  const { keys, clock, region, publicUrl } = services;
+  const { personalTokens, keys, clock, region, publicUrl } = services;
   const audience: Record<Surface, string> = { dpc: `headgate:${region}`, agent: `headgate:${region}:agents` };
   const verified = new Map<string, Verified>();
 
@@ -74,11 +76,13 @@ export function createTokens(services: {
       user_credential: userCredentialId,
       other_actors: otherActorIds,
       is_user: isUser,
+      session: sessionId,
     } = payload;
     const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
     if (typeof generation === 'number') owner.generation = generation;
     if (typeof userCredentialId === 'string') owner.userCredentialId = userCredentialId;
     if (isUser === true) owner.isUser = true;
+    if (typeof sessionId === 'string') owner.sessionId = sessionId;
     if (Array.isArray(otherActorIds)) owner.otherActorIds = otherActorIds.map(String);
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
     const expiresAt = (payload.exp ?? 0) * 1_000;
@@ -91,9 +95,10 @@ export function createTokens(services: {
     async issue(owner, surface) {
       const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
-      const { clientId, accountId, generation, userCredentialId, otherActorIds } = owner;
+      const { clientId, accountId, generation, userCredentialId, sessionId, otherActorIds } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
       const ofUser = userCredentialId === undefined ? {} : { user_credential: userCredentialId };
+      const inSession = sessionId === undefined ? {} : { session: sessionId };
       const asUser = owner.isUser === true ? { is_user: true } : {};
       const withOthers = otherActorIds === undefined ? {} : { other_actors: otherActorIds };
       return new SignJWT({
@@ -102,6 +107,7 @@ export function createTokens(services: {
         scope: tokenScope,
         ...ofAgent,
         ...ofUser,
+        ...inSession,
         ...asUser,
         ...withOthers,
       })
@@ -115,6 +121,7 @@ export function createTokens(services: {
         .sign(key.private);
     },
     async verify(token, surface) {
+      if (surface === 'dpc' && token.startsWith(personalTokenPrefix)) return personalTokens.findOwner(token);
       const known = verified.get(token);
       if (known !== undefined && known.surface === surface) {
         if (known.expiresAt > clock.now().getTime() && keys.isPublished(known.keyId)) return known.owner;

@@ -9,8 +9,8 @@
  *             further failure, up to five minutes; a quarter of an hour without a failure resets it
  */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../kernel/clock.ts';
-import { buildAddressKey } from '../../kernel/security/address-key.ts';
+import type { Clock } from '../clock.ts';
+import { buildAddressKey } from './address-key.ts';
 
 export const pairLimit = 10;
 export const addressLimit = 10;

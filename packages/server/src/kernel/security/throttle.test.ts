@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMovableClock } from '../../../testing/clock.ts';
-import { buildAddressKey } from '../../kernel/security/address-key.ts';
+import { buildAddressKey } from './address-key.ts';
 import { addressLimit, createThrottle, pairLimit, type Throttle } from './throttle.ts';
 
 const buildAttempt = (address: string, clientId = 'client') => ({ address, clientId });
