@@ -15,8 +15,8 @@ export const accessOutcomes = {
       'There is no such operation, or a role in a project cannot give the right to it.',
       ({ id, nearest }) =>
         nearest === undefined
-          ? `query.operationId: ${quoted(id)} is no operation on a project; use an operationId of openapi.json, such as createVariable.`
-          : `query.operationId: ${quoted(id)} is no operation on a project; did you mean ${nearest}?`,
+          ? `query.operation: ${quoted(id)} is no operation on a project; use an operationId of openapi.json, such as createVariable.`
+          : `query.operation: ${quoted(id)} is no operation on a project; did you mean ${nearest}?`,
     ),
   },
 } as const satisfies Outcomes;

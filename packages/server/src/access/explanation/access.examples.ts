@@ -4,7 +4,7 @@ import type { Examples } from '../../../testing/place.ts';
 export const accessExamples: Examples = {
   getMe: () => ({ path: '/me' }),
   explainAccess: ({ account, project }) => ({
-    path: `${project.path}/access/explain?principalId=${account.admin.actorId}&operationId=createVariable`,
+    path: `${project.path}/access/explain?principalId=${account.admin.actorId}&operation=createVariable`,
   }),
   async getProjectAccess({ account, project, named }) {
     const user = { userName: `${named('ada')}@example.com` };

@@ -177,7 +177,7 @@ test('an explanation names the group that gives the right, or the roles that wou
   await account.admin.post('/custom-roles', custom);
   const explain = async ({ actorId }: { actorId: string }, operationId = 'createVariable') =>
     account.admin.get<AccessExplanation>(
-      `${path}/access/explain?principalId=${actorId}&operationId=${operationId}`,
+      `${path}/access/explain?principalId=${actorId}&operation=${operationId}`,
     );
   const allowed = (await explain(contributor)).body;
   assert.equal(allowed.standing, 'PERMITTED');
@@ -198,6 +198,6 @@ test('an explanation names the group that gives the right, or the roles that wou
   assert.match(typo.detail, /did you mean createVariable/);
   requireProblem(await explain(viewer, 'createUser'), 422, 'operation-not-of-project');
   requireProblem(await explain({ actorId: projectId }), 404, 'principal-not-found');
-  const query = `principalId=${viewer.actorId}&operationId=createVariable`;
+  const query = `principalId=${viewer.actorId}&operation=createVariable`;
   requireProblem(await viewer.get(`${path}/access/explain?${query}`), 403, 'forbidden');
 });

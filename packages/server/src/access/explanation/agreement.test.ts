@@ -207,7 +207,7 @@ test('the explanation of an operation is what rights() decides, and names a role
           [account.accountId],
         );
         for (const { principal_id: principal } of principals) {
-          const query = `principalId=${principal}&operationId=${id}&environmentName=${name}`;
+          const query = `principalId=${principal}&operation=${id}&environmentName=${name}`;
           const path = `/projects/${projectId}/access/explain?${query}`;
           const { allowed, reasons } = (await account.admin.get<AccessExplanation>(path)).body;
           assert.equal(allowed, enforced.has(`${principal} ${permission} ${name}`), path);

@@ -32,7 +32,7 @@ const words = {
 
 export function explainRoutes({ read }: Endpoints): void {
   read(explainAccess, async ({ query, rows }) => {
-    const { principalId: id, operationId, environmentName } = query;
+    const { principalId: id, operation: operationId, environmentName } = query;
     // First, because it checks the caller.
     const environments = await rows(environmentExists, { name: environmentName ?? '' });
     const needed = explained.get(operationId);
