@@ -50,9 +50,14 @@ export async function prepareFile(
   context: Context,
 ): Promise<PreparedFile> {
   const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
-  const names = (load.columns.length > 0 ? load.columns : columns.map(({ name }) => name)).map(
-    (name) => findColumn(name, columns)?.name ?? name,
-  );
+  const filled = load.metadata.map(({ column }) => findColumn(column, columns)?.name ?? column);
+  const others = columns.map(({ name }) => name).filter((name) => !filled.includes(name));
+  const names = [
+    ...(load.columns.length > 0 ? load.columns : others).map(
+      (name) => findColumn(name, columns)?.name ?? name,
+    ),
+    ...filled,
+  ];
   const plain = readPlainFormat(load);
   if (plain !== undefined)
     return {
@@ -68,8 +73,8 @@ const findColumn = (name: string, columns: readonly TargetColumn[]) =>
   columns.find((column) => column.name.toLowerCase() === name.toLowerCase());
 
 /** Undefined if COPY does not do what the component says. */
-export function readPlainFormat({ format, onError }: ObjectLoad): CopiedCsv | undefined {
-  if (format.type !== 'CSV' || onError.how !== 'abort') return undefined;
+export function readPlainFormat({ format, onError, metadata }: ObjectLoad): CopiedCsv | undefined {
+  if (format.type !== 'CSV' || onError.how !== 'abort' || metadata.length > 0) return undefined;
   const { delimiter, quote, escapeCharacter, nullWords, emptyIsNull } = format;
   const words = [...new Set([...nullWords, ...(emptyIsNull ? [''] : [])])];
   const isOther =

@@ -53,9 +53,9 @@ export async function explainFailure(
   load: ObjectLoad,
   plan: FileLoad,
   warehouse: Pick<Session, 'query'>,
+  remedy = 'nothing was loaded: correct the object, or set "onError" to Continue or Skip File',
 ): Promise<unknown> {
   const message = cause instanceof Error ? cause.message : String(cause);
-  const remedy = 'nothing was loaded: correct the object, or set "onError" to Continue or Skip File';
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   if (line !== undefined)
     return new PermanentFault(`${file.name}, line ${line}: ${describeBroken(message)}; ${remedy}`);

@@ -19,6 +19,7 @@ import type {
   TableReference,
 } from '../../sql/dialect/dialect.ts';
 import type { ConvertedColumn, FileConversion } from '../../stores/conversion.ts';
+import type { ExternalTable, StoredTable } from '../../stores/external-tables.ts';
 import type { FileTarget } from '../../stores/file-target.ts';
 import type {
   FileSource,
@@ -138,6 +139,13 @@ export type Action =
       load: ObjectLoad;
       role: string | undefined;
       notes: readonly string[];
+    }
+  /** Replaces the rows of an external table by those of its files, unless a query returns a row. */
+  | {
+      action: 'fill-external-table';
+      table: ExternalTable | StoredTable;
+      unless: string | undefined;
+      before: readonly string[];
     }
   /** Writes the rows of a table to an object. `query` gets the columns of the table. */
   | {
