@@ -4,6 +4,7 @@
  */
 import type { ResolvedMap } from '../expressions/resolve.ts';
 import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
+import { externalTablesTable } from '../sql/own-tables.ts';
 import type { MetadataField, ObjectLoad, ObjectReading, ObjectSource } from './object-load.ts';
 import { metadataFieldNames, numberRows, renderMetadata } from './object-metadata.ts';
 import { readCsvValues, readObjectValues } from './object-statements.ts';
@@ -39,7 +40,7 @@ export const valueColumn = 'VALUE';
 /** Values of a row of CSV. */
 export const cellLimit = 2_000;
 
-const definitions: TableReference = { table: 'headgate_external_tables' };
+const definitions: TableReference = { table: externalTablesTable };
 
 const keyOf = (target: TableReference, dialect: Dialect) =>
   dialect.literal(dialect.table(target).toLowerCase());

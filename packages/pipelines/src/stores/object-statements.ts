@@ -7,6 +7,7 @@ import {
   SqlError,
   type TableReference,
 } from '../sql/dialect/dialect.ts';
+import { loadedObjectsTable } from '../sql/own-tables.ts';
 import type { ObjectLoad } from './object-load.ts';
 import { numberRows, planMetadata, rowNumberName } from './object-metadata.ts';
 
@@ -184,7 +185,7 @@ const listMembers = (name: string, members: readonly string[], match: ObjectLoad
   );
 
 /** Which objects the tables of the environment have, so that a load takes each object once. */
-const loadedObjects: TableReference = { table: 'headgate_loaded_objects' };
+const loadedObjects: TableReference = { table: loadedObjectsTable };
 
 export const createLoadedObjects = (dialect: Dialect): string =>
   `CREATE TABLE IF NOT EXISTS ${dialect.table(loadedObjects)} (loaded_table VARCHAR, object_name VARCHAR, object_version VARCHAR, loaded_at TIMESTAMP)`;

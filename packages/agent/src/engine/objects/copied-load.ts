@@ -20,7 +20,7 @@ import { loadTolerantly } from './tolerant-load.ts';
 
 type Context = Pick<RunContext, 'dialect' | 'ports' | 'limit'>;
 
-/** A file that the warehouse can read. `rows`: how many it has; undefined: the warehouse will say. */
+/** A file that the warehouse can read. `outcome`: its faults, and whether it is skipped because of them. */
 export interface PreparedFile {
   file: LoadedFile;
   path: string;
@@ -41,7 +41,7 @@ const standardCsv: CopiedCsv = {
   isNullQuoted: false,
 };
 
-/** Undefined if the file is skipped because of its faults. @throws PermanentFault about a fault that ends the load */
+/** @throws PermanentFault about a fault that ends the load */
 export async function prepareFile(
   file: LoadedFile,
   load: ObjectLoad,

@@ -154,6 +154,7 @@ export type Action =
       place: StorePlace;
       gzips: boolean;
       isNew: boolean;
+      maxBytes: number | undefined;
       role: string | undefined;
       format: FileFormat;
       query(columns: readonly TargetColumn[]): string;
