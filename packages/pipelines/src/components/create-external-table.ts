@@ -29,7 +29,7 @@ import {
   rowsParameter,
   textParameter,
 } from './definition/declared-parameters.ts';
-import { objectFormatParameters, readObjectFormat, readObjectReading } from './object-format.ts';
+import { objectFormatParameters, planRecords, readObjectFormat, readObjectReading } from './object-format.ts';
 import { readStoreAccess, refuseNamed, storeParameters } from './store-parameters.ts';
 
 const { matchByColumnName: _, ...formatParameters } = objectFormatParameters;
@@ -155,15 +155,15 @@ function readExternalTable(parameters: Parameters, dialect: Dialect): ExternalTa
   refuseNamed(parameters, 'format', 'a file format', 'its parameters here');
   const pattern = parameters.optionalText('pattern') ?? '';
   checkPattern('pattern', pattern);
-  const format = readObjectFormat(parameters);
+  const { format, records } = planRecords(readObjectFormat(parameters), false);
   return {
     source: { place: readPlace(parameters, dialect), pattern },
-    reading: readObjectReading(parameters),
+    reading: { ...readObjectReading(parameters), ...(records === undefined ? {} : { records }) },
     load: {
       target: readTableReference(parameters, 'newTableName'),
       ...{ columns: [], metadata: [], match: 'position', onError: { how: 'abort' } },
       format,
-      ...(format.type === 'JSON' && format.isByLine === true
+      ...(format.type === 'JSON' && records === undefined
         ? { conversion: { from: 'avro' } as const }
         : {}),
       ...{ sizeLimit: undefined, purges: false, reloads: true },

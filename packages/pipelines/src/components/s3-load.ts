@@ -19,6 +19,7 @@ import {
 import {
   objectFormatParameters,
   onErrorParameters,
+  planRecords,
   readColumnMatch,
   readObjectFormat,
   readObjectReading,
@@ -140,7 +141,12 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
       ...createRedshiftStores(dialect).load({ load, source: { place, pattern }, reading, role }),
     };
   }
-  return { action: 'load-objects', source, reading, load, role, notes: [] };
+  const { records, ...plain } = planRecords(load.format, load.match !== 'position');
+  return {
+    ...{ action: 'load-objects', source, role, notes: [] },
+    reading: { ...reading, ...(records === undefined ? {} : { records }) },
+    load: { ...load, ...plain },
+  };
 }
 
 function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): StorePlace | Stage {

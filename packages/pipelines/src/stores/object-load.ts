@@ -14,6 +14,14 @@ export interface ObjectSource {
   readonly pattern: string;
 }
 
+/** JSON whose records become lines. */
+export interface JsonRecords {
+  /** Whether each element of an array is a record. */
+  readonly stripsOuterArray: boolean;
+  /** Whether a number of which a double has not all digits becomes a text. */
+  readonly keepsDigits: boolean;
+}
+
 /** How an object becomes a file that the warehouse reads. */
 export interface ObjectReading {
   readonly compression: Compression;
@@ -23,6 +31,7 @@ export interface ObjectReading {
   readonly replacesInvalid: boolean;
   /** What ends rows and becomes a line feed; undefined: line breaks do. */
   readonly recordEnd?: string;
+  readonly records?: JsonRecords;
 }
 
 export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;

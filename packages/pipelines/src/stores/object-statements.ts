@@ -56,7 +56,7 @@ export function planFileLoad(
   const { values, relation } =
     format.type === 'CSV'
       ? readCsvValues(columns, format, dialect)
-      : readObjectValues(columns, format, match, members, dialect);
+      : readObjectValues(columns, format, match, members, dialect, load.conversion === undefined ? format.type : 'Avro');
   const misfits = values.map((value) => {
     const { length } = value.column;
     const long = length === undefined ? [] : [`length(${value.tried}) > ${length}`];
@@ -158,10 +158,11 @@ export function readObjectValues(
   match: ObjectLoad['match'],
   members: readonly string[],
   dialect: Dialect,
+  type: string = format.type,
 ) {
   if (match === 'position' && columns.length !== 1)
     throw new SqlError(
-      `objects of ${format.type === 'JSON' && format.isByLine ? 'Avro' : format.type} are loaded into one column of the type VARIANT, and the table has ${columns.length} columns: set matchByColumnName to Case Insensitive, or name one column in loadColumns`,
+      `objects of ${type} are loaded into one column of the type VARIANT, and the table has ${columns.length} columns: set matchByColumnName to Case Insensitive, or name one column in loadColumns`,
     );
   const values = columns.map((column): LoadedValue => {
     const { type } = column;
