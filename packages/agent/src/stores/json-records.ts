@@ -17,9 +17,16 @@ const close = 0x5d;
 const brace = 0x7b;
 const endBrace = 0x7d;
 const [feed, back] = [10, 13];
-const codes = (text: string) => [...text].map((sign) => sign.charCodeAt(0));
-const blanks = new Set([32, 9, 10, 13]);
-const numberBytes = new Set(codes('0123456789+-.eE'));
+/** 1 for each byte of the text. */
+function mapBytes(text: string): Uint8Array {
+  const map = new Uint8Array(256);
+  for (const byte of Buffer.from(text)) map[byte] = 1;
+  return map;
+}
+const blanks = mapBytes(' \t\n\r');
+const numberBytes = mapBytes('0123456789+-.eE');
+/** How a number begins. */
+const firstBytes = mapBytes('0123456789-');
 const mark = Buffer.from('\ufeff');
 const [endOfRecord, space] = [Buffer.from('\n'), Buffer.from(' ')];
 
@@ -85,7 +92,7 @@ export class RecordLines {
       const byte = bytes[at] as number;
       if (this.#place === 'between') {
         from = at;
-        if (!blanks.has(byte) && this.#begins(byte, this.#read + at)) {
+        if (blanks[byte] !== 1 && this.#begins(byte, this.#read + at)) {
           this.#record += 1;
           this.#place = byte === brace || byte === open ? 'nested' : byte === quote ? 'text' : 'plain';
           this.#depth = this.#place === 'nested' ? 1 : 0;
@@ -106,13 +113,13 @@ export class RecordLines {
         at += 1;
         continue;
       }
-      if (this.#place === 'plain' && (blanks.has(byte) || byte === comma || byte === close)) {
+      if (this.#place === 'plain' && (blanks[byte] === 1 || byte === comma || byte === close)) {
         end(at);
         continue;
       }
-      if (this.#reading.keepsDigits && numberBytes.has(byte) && byte !== 101 && byte !== 69) {
+      if (firstBytes[byte] === 1 && this.#reading.keepsDigits) {
         let next = at + 1;
-        while (next < bytes.byteLength && numberBytes.has(bytes[next] as number)) next += 1;
+        while (next < bytes.byteLength && numberBytes[bytes[next] as number] === 1) next += 1;
         if (next - at > numberLimit)
           throw new PermanentFault(
             `its record ${this.#record} has a number of more than ${numberLimit} characters: write it as a text`,
@@ -123,10 +130,9 @@ export class RecordLines {
           this.#read += at;
           return Buffer.concat(parts);
         }
-        const text = bytes.toString('latin1', at, next);
-        if (losesDigits(text)) {
+        if (next - at > 3 && losesDigits(bytes, at, next)) {
           put(bytes.subarray(from, at));
-          put(Buffer.from(`"${text}"`));
+          put(Buffer.from(`"${bytes.toString('latin1', at, next)}"`));
           from = next;
         }
         at = next;
@@ -188,9 +194,12 @@ export class RecordLines {
  * Whether a double does not have all digits of a number with a fraction or an exponent. The warehouse keeps those of
  * whole numbers.
  */
-function losesDigits(text: string): boolean {
+function losesDigits(bytes: Buffer, from: number, to: number): boolean {
+  let hasExponent = false;
+  for (let at = from; at < to && !hasExponent; at += 1) hasExponent = bytes[at] === 0x65 || bytes[at] === 0x45;
   // No number of up to 15 digits does.
-  if (text.length <= 15 && !/[eE]/.test(text)) return false;
+  if (to - from <= 15 && !hasExponent) return false;
+  const text = bytes.toString('latin1', from, to);
   if (!/[.eE]/.test(text)) return false;
   const exact = normalize(text);
   return exact !== undefined && exact !== normalize(String(Number(text)));
