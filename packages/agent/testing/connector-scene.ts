@@ -27,6 +27,8 @@ export interface ConnectorScene {
   /** A connection of its own to the environment's database. */
   connect(): Promise<WarehouseConnection>;
   filesFolder: string;
+  /** The file of the environment's database. */
+  databaseFile: string;
   run(
     files: Readonly<Record<string, string>>,
     pipelineName: string,
@@ -90,6 +92,7 @@ export async function openConnectorScene(
   return {
     connect: () => driver.connect(testPlace),
     filesFolder: folders.files(testPlace),
+    databaseFile: folders.database(testPlace),
     async run(files, pipelineName, input = {}) {
       const handle = createPipelineExecutionHandler({
         config: { runTimeLimitSeconds: 600 },

@@ -269,7 +269,14 @@ export {
   fillExternalTable,
   nameCells,
 } from './stores/external-tables.ts';
-export type { FileSource, JsonRecords, ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
+export type {
+  FileSource,
+  JsonRecords,
+  ObjectLoad,
+  ObjectReading,
+  ObjectSource,
+  OnError,
+} from './stores/object-load.ts';
 export {
   createLoadedObjects,
   type FileLoad,

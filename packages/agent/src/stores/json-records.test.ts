@@ -20,7 +20,8 @@ function write(text: string, size: number, options: { strips?: boolean; keeps?: 
 
 /** However the bytes come. */
 function check(text: string, expected: readonly string[], options = {}): void {
-  for (const size of [1, 2, 3, 5, 7, 1_000]) assert.deepEqual(write(text, size, options), expected, `${size}`);
+  for (const size of [1, 2, 3, 5, 7, 1_000])
+    assert.deepEqual(write(text, size, options), expected, `${size}`);
 }
 
 test('each record is on a line of its own', () => {
@@ -41,9 +42,12 @@ test('each element of an array is a record if it shall be', () => {
 });
 
 test('a number becomes a text if a double has not all its digits', () => {
-  check('{"a": 12345678901234567890.123456789, "b": [-0.1000000000000000055, 1e400], "c": 1.2345678901234567890E-5}', [
-    '{"a": "12345678901234567890.123456789", "b": ["-0.1000000000000000055", "1e400"], "c": "1.2345678901234567890E-5"}',
-  ]);
+  check(
+    '{"a": 12345678901234567890.123456789, "b": [-0.1000000000000000055, 1e400], "c": 1.2345678901234567890E-5}',
+    [
+      '{"a": "12345678901234567890.123456789", "b": ["-0.1000000000000000055", "1e400"], "c": "1.2345678901234567890E-5"}',
+    ],
+  );
   const exact =
     '{"a": 0.30000000000000004, "b": 1.50000000000000000000, "c": 1e21, "d": 123456789012345678901234567890, "e": -2.5E+3, "f": 0.000, "g": "12345678901234567890.123456789"}';
   check(exact, [exact]);

@@ -196,7 +196,8 @@ export class RecordLines {
  */
 function losesDigits(bytes: Buffer, from: number, to: number): boolean {
   let hasExponent = false;
-  for (let at = from; at < to && !hasExponent; at += 1) hasExponent = bytes[at] === 0x65 || bytes[at] === 0x45;
+  for (let at = from; at < to && !hasExponent; at += 1)
+    hasExponent = bytes[at] === 0x65 || bytes[at] === 0x45;
   // No number of up to 15 digits does.
   if (to - from <= 15 && !hasExponent) return false;
   const text = bytes.toString('latin1', from, to);

@@ -163,9 +163,7 @@ function readExternalTable(parameters: Parameters, dialect: Dialect): ExternalTa
       target: readTableReference(parameters, 'newTableName'),
       ...{ columns: [], metadata: [], match: 'position', onError: { how: 'abort' } },
       format,
-      ...(format.type === 'JSON' && records === undefined
-        ? { conversion: { from: 'avro' } as const }
-        : {}),
+      ...(format.type === 'JSON' && records === undefined ? { conversion: { from: 'avro' } as const } : {}),
       ...{ sizeLimit: undefined, purges: false, reloads: true },
     },
     computed: readComputed(parameters, dialect),

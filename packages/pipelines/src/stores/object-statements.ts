@@ -56,7 +56,14 @@ export function planFileLoad(
   const { values, relation } =
     format.type === 'CSV'
       ? readCsvValues(columns, format, dialect)
-      : readObjectValues(columns, format, match, members, dialect, load.conversion === undefined ? format.type : 'Avro');
+      : readObjectValues(
+          columns,
+          format,
+          match,
+          members,
+          dialect,
+          load.conversion === undefined ? format.type : 'Avro',
+        );
   const misfits = values.map((value) => {
     const { length } = value.column;
     const long = length === undefined ? [] : [`length(${value.tried}) > ${length}`];

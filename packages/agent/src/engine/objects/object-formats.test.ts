@@ -109,10 +109,16 @@ describe('formats of s3-load', () => {
     s3.put('a.json', Buffer.from(record.repeat(Math.floor(most / record.length))));
     const { status, message } = await load({ fileType: 'JSON' });
     assert.equal(status, 'SUCCESS', message);
-    s3.put('b.json', Buffer.from(`[${record.repeat(Math.floor(most / record.length)).replaceAll('\n', ',')}1]`));
+    s3.put(
+      'b.json',
+      Buffer.from(`[${record.repeat(Math.floor(most / record.length)).replaceAll('\n', ',')}1]`),
+    );
     const refused = await load({ fileType: 'JSON' });
     assert.equal(refused.status, 'FAILED');
-    assert.match(refused.message, /b\.json has a record of 128 MiB, .* not enough memory: set "stripOuterArray"/);
+    assert.match(
+      refused.message,
+      /b\.json has a record of 128 MiB, .* not enough memory: set "stripOuterArray"/,
+    );
     s3.put('b.json', Buffer.from(`["${'x'.repeat(most)}"]`));
     assert.match(
       (await load({ fileType: 'JSON' })).message,
