@@ -34,6 +34,9 @@ import { readStoreAccess, refuseNamed, storeParameters } from './store-parameter
 
 const { matchByColumnName: _, ...formatParameters } = objectFormatParameters;
 
+const elsewhere =
+  'load the files with s3-load there, or in Snowflake and Redshift write the statement for external tables in a sql-script';
+
 const parameterTable = {
   createReplace: choiceParameter(
     'What to do if the table exists. Create: fails. Replace: makes it again. Create if not exists: keeps it as it is.',
@@ -71,6 +74,7 @@ export const createExternalTableComponent: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   embeddedOnly: true,
+  elsewhere,
   about:
     'Creates a table over files of an object store. Each row of a file is a JSON object in the column VALUE; values of CSV have the names c1, c2 and so on. The table has the files as they were when it was created or last [refreshed](refresh-external-table.md). [Object stores](../../stores.md) says how to reach one.',
   group: 'files',
@@ -112,6 +116,7 @@ export const refreshExternalTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   embeddedOnly: true,
+  elsewhere,
   about:
     'Reads the files of an external table again, which create-external-table made. Rows of files that are gone or were changed are replaced, all or nothing.',
   group: 'files',

@@ -244,6 +244,8 @@ interface ComponentFrame {
   readonly aliases?: readonly string[];
   /** It works in the embedded warehouse only, or in it and in these. */
   readonly embeddedOnly?: true | readonly string[];
+  /** What to do in other warehouses; absent: use SQL. */
+  readonly elsewhere?: string;
   /** A component as YAML. Tests parse and validate it. */
   readonly example: string;
 }
