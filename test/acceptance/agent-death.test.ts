@@ -1,11 +1,14 @@
 /** The agent dies or freezes during a run: the execution ends in time, and the next one runs. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { impatientInstallation } from './harness/impatient-installation.ts';
 import type { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
-import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { endlessSql, Project, sqlScript, steps } from './harness/project.ts';
 
 const ever = 'from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z';
 
@@ -57,6 +60,51 @@ describe('an agent that is lost during a run', () => {
 
   it('when frozen: the same; when it continues, it ends the run and takes new work', () =>
     lostInMidRun('SIGSTOP'));
+
+  it('while it loads a file: the table is as it was, and the next load works', async () => {
+    let isWhole = false;
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const server = createServer((_request, response) => {
+      response.write('id\n2\n3\n', () => resolve());
+      if (isWhole) response.end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const source = `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders.csv`;
+    const count = (rows: number) =>
+      sqlScript(
+        `select case when count(*) = ${rows} then 1 else error(count(*)::varchar || ' rows') end from orders`,
+      );
+    try {
+      await project.publish(
+        {
+          'first.orch.yaml': sqlScript('create or replace table orders as select 1 as id'),
+          'load.orch.yaml': steps(['Load', 'file-load', { source, fileType: 'CSV', targetTable: 'orders' }]),
+          ...{
+            'one.orch.yaml': count(1),
+            'two.orch.yaml': count(2),
+            'short.orch.yaml': sqlScript('select 1'),
+          },
+        },
+        'dev',
+        '2',
+      );
+      assert.equal((await project.run('first')).status, 'SUCCESS');
+      const id = await project.start('load');
+      await begun;
+      const connections = headgate.countLines('"msg":"connected"');
+      signal((await headgate.process('agent')).pid, 'SIGKILL');
+      await headgate.lines('"msg":"connected"', connections + 1);
+      assert.equal((await project.ended(id)).status, 'FAILED');
+      isWhole = true;
+      for (const name of ['one', 'load', 'two']) {
+        const next = await project.run(name);
+        assert.equal(next.status, 'SUCCESS', `${name}: ${next.message}`);
+      }
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
 
   it('while nothing runs: the next execution succeeds', async () => {
     const connections = headgate.countLines('"msg":"connected"');

@@ -31,6 +31,8 @@ export interface ConnectorScene {
   /** A connection of its own to the environment's database. */
   connect(): Promise<WarehouseConnection>;
   filesFolder: string;
+  /** The file of the environment's database. */
+  databaseFile: string;
   run(
     files: Readonly<Record<string, string>>,
     pipelineName: string,
@@ -145,6 +147,7 @@ export async function openConnectorScene(
       );
       return { ...outcome, results };
     },
+    databaseFile: folders.database(testPlace),
     async run(files, pipelineName, input = {}) {
       const handle = createPipelineExecutionHandler(createDependencies(files));
       const steps = new Map<string, Step>();

@@ -263,7 +263,20 @@ export {
   UnterminatedError,
 } from './sql/tokens/tokens.ts';
 export type { CellRange, Converted, ConvertedColumn, FileConversion } from './stores/conversion.ts';
-export type { FileSource, ObjectLoad, ObjectReading, ObjectSource, OnError } from './stores/object-load.ts';
+export {
+  cellLimit,
+  type ExternalTable,
+  fillExternalTable,
+  nameCells,
+} from './stores/external-tables.ts';
+export type {
+  FileSource,
+  JsonRecords,
+  ObjectLoad,
+  ObjectReading,
+  ObjectSource,
+  OnError,
+} from './stores/object-load.ts';
 export {
   createLoadedObjects,
   type FileLoad,

@@ -23,6 +23,7 @@ async function start(): Promise<Installation> {
       HEADGATE_LEASE_SECONDS: String(leaseSeconds),
       HEADGATE_HEARTBEAT_SECONDS: '1',
       HEADGATE_GRACE_SECONDS: String(graceSeconds),
+      HEADGATE_AGENT_EGRESS_ALLOW: '127.0.0.1/32',
     },
   });
   afterTestGroup(() => headgate.remove());

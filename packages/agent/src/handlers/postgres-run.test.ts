@@ -186,6 +186,14 @@ describe('a run in PostgreSQL', () => {
       message,
       /api-query works in the embedded warehouse, DUCKDB, only, but the project's warehouse is POSTGRES/,
     );
+    const external = orchestration('external.orch.yaml', {
+      type: 'create-external-table-sf',
+      parameters: { newTableName: 'a', location: 's3://lake/a/' },
+    });
+    assert.match(
+      (await scene.run(external, 'external')).message ?? '',
+      /create-external-table-sf works in .*POSTGRES: load the files with s3-load there/,
+    );
   });
 });
 

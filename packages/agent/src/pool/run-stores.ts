@@ -170,7 +170,7 @@ export function createRunStores(
         throw new PermanentFault('a name of the statement has a character that no name has');
       return parts.join(renderKey(key));
     },
-    async send({ source, target, gzips, isNew }, interrupt) {
+    async send({ source, target, gzips, isNew, maxBytes }, interrupt) {
       if ('object' in source) return copy(source.object, target, interrupt);
       const path = 'partial' in source ? files.findWriting(source.partial) : await files.find(source.path);
       if ('path' in target) return writeFile(path, target.path, gzips, isNew, interrupt);
@@ -185,7 +185,9 @@ export function createRunStores(
         read.on('error', () => undefined);
         const body = gzips ? pipeline(read, createGzip(), () => undefined) : read;
         try {
-          return await store.write(place.key, body as AsyncIterable<Buffer>, signal);
+          const chunks = body as AsyncIterable<Buffer>;
+          const bounded = maxBytes === undefined ? chunks : limitBytes(chunks, maxBytes);
+          return await store.write(place.key, bounded, signal);
         } finally {
           read.destroy();
         }
@@ -261,4 +263,17 @@ async function findObject(
   for await (const page of listPages(store, key, signal, 'folder'))
     if (page.length > 0) return page.find((object) => object.key === key);
   return undefined;
+}
+
+/** @throws PermanentFault when there are more */
+async function* limitBytes(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > most)
+      throw new PermanentFault(
+        `nothing was written, because the object has more than ${most} bytes: raise "maxFileSize", or unload a part of the rows at a time`,
+      );
+    yield chunk;
+  }
 }

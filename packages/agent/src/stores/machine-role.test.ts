@@ -86,3 +86,55 @@ test('an endpoint that a pipeline names gets no request with the key of the mach
     await s3.close();
   }
 });
+
+test('the bucket and the region of a run direct no request with the key of the machine elsewhere', async () => {
+  const s3 = await startFakeS3();
+  const host = new URL(s3.endpoint).host;
+  const sent: string[] = [];
+  s3.intercept = ({ method }) => {
+    sent.push(method);
+    return false;
+  };
+  const egress = createEgress({
+    allow: parseEgressAllow(['127.0.0.0/8']),
+    ...{ setting: 'S', operator: 'the operator' },
+  });
+  const hostile: Partial<Extract<StoreAddress, { kind: 's3' }>>[] = [
+    { region: `us-east-1.amazonaws.com@${host}/`, pathStyle: true },
+    { region: `x@${host}#`, pathStyle: true },
+    { region: 'us-east-1.example.com/' },
+    { bucket: `${host}/`, pathStyle: false },
+    { bucket: `x@${host}#`, pathStyle: false },
+    { bucket: 'ec2-198-51-100-1.compute-1.amazonaws.com/', pathStyle: false },
+  ];
+  try {
+    for (const each of hostile) {
+      const store = await openStore(
+        { kind: 's3', bucket: 'lake', credentials: { from: 'machine' }, ...each },
+        {
+          exchange: createExchange(egress, {
+            ...{ responseBytes: 2 ** 20, advice: '' },
+            ...{ answerMilliseconds: 60_000, idleMilliseconds: 60_000, totalMilliseconds: 60_000 },
+          }),
+          egress,
+          secrets: {
+            readSecret: () => assert.fail(),
+            readCloudSecret: () => assert.fail(),
+            onValue: () => undefined,
+          },
+          machine: { hosts: ['minio.example.com'], readKey: () => assert.fail('the key is not read') },
+          time: { sleep: async () => undefined, random: () => 0, date: () => new Date() },
+        },
+      );
+      await assert.rejects(
+        store.stat('a', new AbortController().signal),
+        /the role of the agent's machine may not be used with/,
+        JSON.stringify(each),
+      );
+      store.close();
+    }
+    assert.deepEqual(sent, []);
+  } finally {
+    await s3.close();
+  }
+});

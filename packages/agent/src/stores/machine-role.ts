@@ -16,10 +16,21 @@ const amazonHosts = [
 ];
 
 /** @throws PermanentFault */
-export function requireRoleEndpoint({ endpoint }: StoreAddress, { hosts }: MachineRole): void {
-  if (endpoint === undefined) return;
-  const { protocol, host } = new URL(endpoint);
-  if (hosts.includes(host) || (protocol === 'https:' && amazonHosts.some((each) => each.test(host)))) return;
+export function requireRoleEndpoint({ endpoint }: StoreAddress, role: MachineRole): void {
+  if (endpoint !== undefined) requireRoleUrl(new URL(endpoint), role);
+}
+
+/**
+ * Judges the address of a request, which is made of the endpoint, the bucket and the region. A host may begin with the
+ * name of a bucket.
+ *
+ * @throws PermanentFault
+ */
+export function requireRoleUrl({ protocol, host }: URL, { hosts }: MachineRole): void {
+  const [, shorter = ''] = /^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]\.(.{1,255})$/.exec(host) ?? [];
+  const isKnown = (each: string) =>
+    hosts.includes(each) || (protocol === 'https:' && amazonHosts.some((pattern) => pattern.test(each)));
+  if (isKnown(host) || isKnown(shorter)) return;
   throw new PermanentFault(
     `the role of the agent's machine may not be used with ${host}: leave "endpoint" empty for Amazon S3, name credentials, or ask the operator of the agent for HEADGATE_AGENT_MACHINE_ROLE=${host}`,
   );

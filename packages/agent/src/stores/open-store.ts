@@ -4,7 +4,7 @@ import type { Egress } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { ConnectorError, cloudOf, PermanentFault, type StoreAddress } from '@headgate/pipelines';
 import type { Exchange } from '../connectors/exchange.ts';
-import { type MachineRole, requireRoleEndpoint } from './machine-role.ts';
+import { type MachineRole, requireRoleEndpoint, requireRoleUrl } from './machine-role.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3-store.ts';
 import type { AccessKey } from './sigv4.ts';
@@ -39,7 +39,12 @@ export async function openStore(address: StoreAddress, options: OpenStoreOptions
     const credentials = await readMembers(address, options);
     return createAzureStore({ address, credentials, exchange, time });
   }
-  return createS3Store({ address, readKey: await createKeyReader(address, options), exchange, time });
+  const { machine } = options;
+  const isRole = address.credentials.from === 'machine' && machine !== undefined;
+  return createS3Store({
+    ...{ address, readKey: await createKeyReader(address, options), exchange, time },
+    ...(isRole ? { requireUrl: (url: URL) => requireRoleUrl(url, machine) } : {}),
+  });
 }
 
 type CloudAddress = Exclude<StoreAddress, { kind: 'sftp' }>;

@@ -25,6 +25,8 @@ export interface S3Options {
   address: S3Address;
   /** Undefined: requests are not signed. Read before each request, because keys of a role expire. */
   readKey: (() => Promise<AccessKey>) | undefined;
+  /** Judges the address of a request before it is signed. */
+  requireUrl?: (url: URL) => void;
   exchange: Exchange;
   time: StoreTime;
 }
@@ -32,7 +34,7 @@ export interface S3Options {
 /** The region that is tried first if none is given: S3 says in its refusal which one is right. */
 const firstRegion = 'us-east-1';
 
-export function createS3Store({ address, readKey, exchange, time }: S3Options): ObjectStore {
+export function createS3Store({ address, readKey, requireUrl, exchange, time }: S3Options): ObjectStore {
   const name = nameStore(address);
   let region = address.kind === 'gcs' ? 'auto' : (address.region ?? firstRegion);
 
@@ -55,6 +57,7 @@ export function createS3Store({ address, readKey, exchange, time }: S3Options): 
     name,
     async sign(call, skew) {
       if (readKey === undefined) return call;
+      requireUrl?.(call.url);
       const moment = new Date(time.date().getTime() + skew);
       return { ...call, headers: signRequest(call, await readKey(), region, moment) };
     },

@@ -8,6 +8,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { type ObjectReading, PermanentFault } from '@headgate/pipelines';
+import { RecordLines } from './json-records.ts';
 
 type Stream = Exclude<ObjectReading['compression'], 'auto' | 'none' | 'zip'>;
 
@@ -65,10 +66,10 @@ export interface Counted {
 /** Streams in order. `packed` counts the bytes that came so far. */
 export function createUnpacking(
   compression: Exclude<ObjectReading['compression'], 'auto' | 'zip'>,
-  { encoding, replacesInvalid, recordEnd }: Omit<ObjectReading, 'compression'>,
+  { encoding, replacesInvalid, recordEnd, records }: Omit<ObjectReading, 'compression'>,
   packed: Counted,
   { fileBytes }: UnpackBounds,
-): { streams: NodeJS.ReadWriteStream[]; unpacked: Counted; lines: LineMeter } {
+): { streams: NodeJS.ReadWriteStream[]; unpacked: Counted; lines: Pick<LineMeter, 'longest' | 'at'> } {
   const unpacked: Counted = { bytes: 0 };
   const lines = createLineMeter();
   const streams: NodeJS.ReadWriteStream[] = [];
@@ -89,8 +90,13 @@ export function createUnpacking(
   if (encoding !== undefined || replacesInvalid)
     streams.push(createTranscoding(encoding ?? 'utf-8', !replacesInvalid));
   if (recordEnd !== undefined) streams.push(createRecordEnds(recordEnd));
-  streams.push(createCheck(lines.take));
-  return { streams, unpacked, lines };
+  if (records === undefined) {
+    streams.push(createCheck(lines.take));
+    return { streams, unpacked, lines };
+  }
+  const written = new RecordLines(records);
+  streams.push(createRecordLines(written));
+  return { streams, unpacked, lines: written };
 }
 
 function createCheck(check: (chunk: Buffer) => void): Transform {
@@ -146,6 +152,12 @@ function createRecordEnds(recordEnd: string): Transform {
     flush: (done) => attempt(done, () => split(Buffer.alloc(0), true)),
   });
 }
+
+const createRecordLines = (records: RecordLines) =>
+  new Transform({
+    transform: (chunk: Buffer, _encoding, done) => attempt(done, () => records.take(chunk, false)),
+    flush: (done) => attempt(done, () => records.take(Buffer.alloc(0), true)),
+  });
 
 function requireWithoutBreaks(bytes: Buffer): Buffer {
   if (!bytes.includes(10) && !bytes.includes(13)) return bytes;

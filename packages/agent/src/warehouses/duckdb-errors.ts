@@ -30,6 +30,8 @@ export function explainError(
   if (message !== reason || /^Out of Memory Error/.test(message)) {
     return `${message.trim()}; the warehouse has ${memoryMegabytes} MB: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_MEMORY_MB of the agent`;
   }
+  if (isDiskFull(reason))
+    return 'the disk of the agent is full, so the statement changed nothing: free space, or delete tables that nobody needs, and start the run again';
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
   if (/UNIQUE\/PRIMARY KEY CONSTRAINT(?:s| or INDEX)/i.test(reason))
@@ -48,6 +50,11 @@ export function explainError(
   const named = nameSchema(reason.replace(manyCandidates, ''), sql);
   return showNames(named).replace(proposal, leaveOutSystem);
 }
+
+/** The message ends with what the system says, after the path of a file. */
+const isDiskFull = (reason: string) =>
+  /^(?:IO|TransactionContext|FATAL) Error: /.test(reason) &&
+  /: (?:No space left on device|Disk quota exceeded|File too large)\W{0,3}$/.test(reason.slice(-40));
 
 /** Of `SELECT b AS b`, if there is no column b. */
 // not SQL: a message of DuckDB

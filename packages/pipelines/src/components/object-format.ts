@@ -4,6 +4,7 @@ import type { CsvFormat } from '../sql/dialect/dialect.ts';
 import type {
   ColumnMatch,
   Compression,
+  JsonRecords,
   ObjectFormat,
   ObjectReading,
   OnError,
@@ -136,6 +137,23 @@ export function readObjectReading(parameters: Parameters): ObjectReading {
     compression: parameters.choice('compression', compressions, 'auto'),
     encoding: readEncoding(parameters),
     replacesInvalid: parameters.yes('replaceInvalidCharacters', false),
+  };
+}
+
+/**
+ * What the agent does so that the warehouse reads a record of JSON from each line.
+ *
+ * @param readsMembers whether the warehouse takes values out of the records
+ */
+export function planRecords(
+  format: ObjectFormat,
+  readsMembers: boolean,
+): { format: ObjectFormat; records?: JsonRecords } {
+  if (format.type !== 'JSON' || format.isByLine === true) return { format };
+  const { stripsOuterArray, stripsNulls } = format;
+  return {
+    format: { ...format, isByLine: true, stripsOuterArray: false },
+    records: { stripsOuterArray, keepsDigits: readsMembers || stripsNulls },
   };
 }
 

@@ -7,6 +7,7 @@ import { appendToGrid } from './append-to-grid.ts';
 import { assertScalar } from './assert-scalar.ts';
 import { assertTable } from './assert-table.ts';
 import { bashScript } from './bash-script.ts';
+import { createExternalTableComponent, refreshExternalTable } from './create-external-table.ts';
 import { createTable } from './create-table.ts';
 import { dataTransferObject } from './data-transfer-object.ts';
 import type { OrchestrationDefinition } from './definition/component.ts';
@@ -43,7 +44,6 @@ import {
   alterWarehouse,
   analyzeTables,
   createFileFormat,
-  refreshExternalTable,
   vacuumTables,
 } from './without-effect.ts';
 
@@ -79,6 +79,7 @@ export const orchestrationDefinitions = {
   'alter-table': alterTable,
   'alter-warehouse': alterWarehouse,
   'create-file-format': createFileFormat,
+  'create-external-table': createExternalTableComponent,
   'refresh-external-table': refreshExternalTable,
   'analyze-tables': analyzeTables,
   'vacuum-tables': vacuumTables,

@@ -107,8 +107,6 @@ const unmigrated =
   'is an unmigrated component, which the vendor’s migration left over: replace it by the component that it was, or skip it';
 const transactions =
   'is not supported, because components do not share a transaction: put the statements into one sql-script with BEGIN and COMMIT';
-const external =
-  'is not supported, because the embedded warehouse has no external tables: load the files with file-load or s3-load';
 const stream =
   'is not supported, because the embedded warehouse does not record changes: compare the rows with detect-changes';
 
@@ -118,7 +116,6 @@ const refusedTypes: Readonly<Record<string, string>> = {
   begin: transactions,
   commit: transactions,
   rollback: transactions,
-  'create-external-table': external,
   'create-stream': stream,
   'stream-input': stream,
 };

@@ -106,7 +106,7 @@ describe('s3-load', () => {
         /"n" is 101: it must be at least 1 and at most 100/,
       ],
       [{ matchByColumnName: 'Case Sensitive' }, /"matchByColumnName" is for JSON, Parquet and Avro/],
-      [{ metadataFields: [['x']] }, /"metadataFields" is not supported/],
+      [{ metadataFields: [['x']] }, /"metadataFields" has "x": the fields are METADATA\$FILENAME, /],
       [{ skipHeader: '-1' }, /"skipHeader" is -1/],
       [{ sizeLimitB: '0' }, /"sizeLimitB" is 0/],
     ] as const)

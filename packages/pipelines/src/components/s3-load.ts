@@ -1,8 +1,9 @@
 /** Loads objects of S3 into a table that exists. */
 import { checkPattern } from '../expressions/linear-pattern.ts';
-import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import type { ObjectLoad } from '../stores/object-load.ts';
+import type { MetadataColumn, ObjectLoad } from '../stores/object-load.ts';
+import { metadataFieldNames } from '../stores/object-metadata.ts';
 import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { planStage, type Stage } from '../stores/stages.ts';
 import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
@@ -18,6 +19,7 @@ import {
 import {
   objectFormatParameters,
   onErrorParameters,
+  planRecords,
   readColumnMatch,
   readObjectFormat,
   readObjectReading,
@@ -53,8 +55,8 @@ const sourceParameters = {
   ...objectFormatParameters,
   ...onErrorParameters,
   metadataFields: rowsParameter(
-    'Must be empty: columns for the name of the file and the like are not supported.',
-    ['field'],
+    'Columns that are filled from what is known of the object: METADATA$FILENAME (its name in the bucket), METADATA$FILE_ROW_NUMBER (the number of the row in the file, from 1), METADATA$FILE_CONTENT_KEY (its version), METADATA$FILE_LAST_MODIFIED and METADATA$START_SCAN_TIME (in UTC). The table must have the column. Without one, it has the name of the field.',
+    ['field', 'column?'],
   ),
   sizeLimitB: numberParameter('No further object is loaded after this number of bytes.'),
   purgeFiles: yesNoParameter('Whether the loaded objects are deleted afterwards.', 'No'),
@@ -104,6 +106,7 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
   const load: ObjectLoad = {
     target: readTableReference(parameters, 'targetTable'),
     columns: parameters.names('loadColumns'),
+    metadata: readMetadataColumns(parameters),
     format,
     ...(format.type === 'JSON' && format.isByLine === true ? { conversion: { from: 'avro' } as const } : {}),
     match: readColumnMatch(parameters),
@@ -116,6 +119,10 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
     throw new ParameterError(
       '"matchByColumnName" is for JSON, Parquet and Avro: set it to None, and name the columns of a CSV file in loadColumns',
     );
+  if (load.format.type === 'CSV' && load.onError.how !== 'abort' && load.metadata.some(countsRows))
+    throw new ParameterError(
+      '"metadataFields" has METADATA$FILE_ROW_NUMBER, which cannot be told if rows of a CSV file are left out: set "onError" to Abort Statement, or remove the field',
+    );
   const role = readStoreRole(parameters);
   const reading = readObjectReading(parameters);
   const source = { place, pattern };
@@ -124,13 +131,22 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
       throw new ParameterError(
         `"stage" is ${place.name}: this warehouse has no stages; give the address of the objects`,
       );
+    if (load.metadata.length > 0)
+      throw new ParameterError(
+        '"metadataFields" is not supported in this warehouse, whose COPY fills columns from the objects alone: clear it, and set a column afterwards',
+      );
     return {
       action: 'run-in-store',
       store: place.store,
       ...createRedshiftStores(dialect).load({ load, source: { place, pattern }, reading, role }),
     };
   }
-  return { action: 'load-objects', source, reading, load, role, notes: [] };
+  const { records, ...plain } = planRecords(load.format, load.match !== 'position');
+  return {
+    ...{ action: 'load-objects', source, role, notes: [] },
+    reading: { ...reading, ...(records === undefined ? {} : { records }) },
+    load: { ...load, ...plain },
+  };
 }
 
 function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): StorePlace | Stage {
@@ -147,16 +163,37 @@ function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): St
 
 function refuseUnsupported(parameters: Parameters): void {
   refuseNamed(parameters, 'format', 'a file format', 'its parameters here');
-  const fields = parameters.value('metadataFields');
-  if (Array.isArray(fields) ? fields.length > 0 : (fields ?? '') !== '')
-    throw new ParameterError(
-      '"metadataFields" is not supported, because a load fills its columns from the objects alone: clear it, or load each object by a file-iterator and set a column to its name afterwards',
-    );
   const encryption = parameters.optionalText('encryption');
   if (encryption !== undefined && /client/i.test(encryption))
     throw new ParameterError(
       `"encryption" is ${encryption}, which is not supported: the store must encrypt the objects itself`,
     );
+}
+
+const countsRows = ({ field }: MetadataColumn) => field === 'METADATA$FILE_ROW_NUMBER';
+
+/** @throws ParameterError */
+function readMetadataColumns(parameters: Parameters): MetadataColumn[] {
+  // A single name, too, and an empty text for none.
+  const value = parameters.value('metadataFields');
+  if (value === undefined || value === null || value === '') return [];
+  const list = parameters.rows('metadataFields', 1).map((row): MetadataColumn => {
+    const written = readCellText(row, 0).trim();
+    const field = metadataFieldNames.find((each) => each === written.toUpperCase());
+    if (field === undefined)
+      throw new ParameterError(
+        `"metadataFields" has "${written}": the fields are ${metadataFieldNames.join(', ')}`,
+      );
+    return { field, column: readCellText(row, 1).trim() || field };
+  });
+  const columns = [...list.map(({ column }) => column), ...parameters.names('loadColumns')];
+  const lower = columns.map((column) => column.toLowerCase());
+  const twice = columns.find((_, index) => lower.indexOf(lower[index] ?? '') !== index);
+  if (twice !== undefined)
+    throw new ParameterError(
+      `the column "${twice}" is filled twice: correct "metadataFields" or "loadColumns"`,
+    );
+  return list;
 }
 
 function readSizeLimit(parameters: Parameters): number | undefined {

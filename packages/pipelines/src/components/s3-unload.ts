@@ -52,7 +52,7 @@ const unloadParameters = {
     'No',
   ),
   maxFileSize: numberParameter(
-    'In a REDSHIFT project: how many bytes an object may have, from 5 MB to 6.2 GB.',
+    'How many bytes the object may have. A larger one is not written, and the component fails. In a REDSHIFT project: from 5 MB to 6.2 GB, and more objects are written.',
   ),
   includeHeaders: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
 };
@@ -112,7 +112,9 @@ parameters:
           }),
         };
       }
-      return { action: 'unload-object', table, place, gzips, isNew, format, query, role };
+      if (maxBytes !== undefined && maxBytes < 1)
+        throw new ParameterError(`"maxFileSize" is ${maxBytes}: it must be at least 1`);
+      return { action: 'unload-object', table, place, gzips, isNew, maxBytes, format, query, role };
     },
   };
 }

@@ -72,12 +72,6 @@ export const createFileFormat = createWithoutEffect('create-file-format', {
   ],
 });
 
-export const refreshExternalTable = createWithoutEffect('refresh-external-table', {
-  does: 'Looks for new files of a vendor’s external table.',
-  why: 'the embedded warehouse has no external tables',
-  noEffect: [...place, 'targetTable', 'relativeSubpath'],
-});
-
 export const analyzeTables = createWithoutEffect('analyze-tables', {
   does: 'Updates the statistics of a vendor’s tables.',
   why: 'the embedded warehouse keeps its statistics itself',

@@ -1,5 +1,6 @@
 /** The lineage of one step: of all statements that it ran. */
 
+import { isOwnTable } from '../sql/own-tables.ts';
 import { type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
 import { adaptSql, UnreadableSql } from './adapt-sql.ts';
 import { mergeColumns } from './changes.ts';
@@ -135,14 +136,17 @@ function collect(effects: readonly Effect[], tables: StatementTables, find: Find
   const outputs = new Map<string, WrittenTable>();
   const inputs = new Map<string, Table>();
   const gaps = new Set<string>();
+  const isOwn = ({ kind, path }: Table) => kind === 'warehouse' && isOwnTable(path.at(-1) ?? '');
   const addInput = (table: Table) => {
     const key = keyOf(table);
+    if (isOwn(table)) return;
     if (!inputs.has(key)) inputs.set(key, table);
   };
   for (const effect of effects) {
     for (const gap of effect.gaps) gaps.add(gap);
     for (const table of effect.reads) addInput(table);
     for (const write of effect.writes) {
+      if (isOwn(write.table)) continue;
       const key = keyOf(write.table);
       const { renamedFrom } = write;
       const made = renamedFrom && outputs.get(keyOf(renamedFrom));

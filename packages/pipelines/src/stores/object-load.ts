@@ -14,6 +14,14 @@ export interface ObjectSource {
   readonly pattern: string;
 }
 
+/** JSON whose records become lines. */
+export interface JsonRecords {
+  /** Whether each element of an array is a record. */
+  readonly stripsOuterArray: boolean;
+  /** Whether a number of which a double has not all digits becomes a text. */
+  readonly keepsDigits: boolean;
+}
+
 /** How an object becomes a file that the warehouse reads. */
 export interface ObjectReading {
   readonly compression: Compression;
@@ -23,6 +31,7 @@ export interface ObjectReading {
   readonly replacesInvalid: boolean;
   /** What ends rows and becomes a line feed; undefined: line breaks do. */
   readonly recordEnd?: string;
+  readonly records?: JsonRecords;
 }
 
 export type ObjectFormat = ({ readonly type: 'CSV' } & CsvFormat) | PlainFormat;
@@ -36,10 +45,37 @@ export type OnError =
 /** How the values of a row find their columns. */
 export type ColumnMatch = 'position' | 'name' | 'name-exactly';
 
+/** What is known of a row besides its values. */
+export type MetadataField =
+  | 'METADATA$FILENAME'
+  | 'METADATA$FILE_ROW_NUMBER'
+  | 'METADATA$FILE_CONTENT_KEY'
+  | 'METADATA$FILE_LAST_MODIFIED'
+  | 'METADATA$START_SCAN_TIME';
+
+/** A column that is filled from a field. */
+export interface MetadataColumn {
+  readonly field: MetadataField;
+  readonly column: string;
+}
+
+/** The object that a file comes from. */
+export interface FileOrigin {
+  /** The key, and the name in an archive. */
+  readonly name: string;
+  readonly version: string;
+  /** ISO 8601. */
+  readonly modified: string;
+}
+
 export interface ObjectLoad {
   readonly target: TableReference;
   /** The columns to load; all if there are none. */
   readonly columns: readonly string[];
+  /** Columns that are filled besides; none of them is one of `columns`. */
+  readonly metadata: readonly MetadataColumn[];
+  /** Where the file comes from; undefined until it is fetched. */
+  readonly origin?: FileOrigin;
   readonly format: ObjectFormat;
   /** What the agent does to each file before it is read. */
   readonly conversion?: FileConversion;

@@ -7,7 +7,9 @@ import {
   SqlError,
   type TableReference,
 } from '../sql/dialect/dialect.ts';
+import { loadedObjectsTable } from '../sql/own-tables.ts';
 import type { ObjectLoad } from './object-load.ts';
+import { numberRows, planMetadata, rowNumberName } from './object-metadata.ts';
 
 /** A column of the table. */
 export interface TargetColumn {
@@ -27,8 +29,6 @@ export interface FileLoad {
   listMisfits(path: string, limit: number, rejects?: RejectTables): string;
 }
 
-const numberName = 'headgate_row_number';
-
 interface LoadedValue {
   readonly column: TargetColumn;
   /** The value before it is converted. */
@@ -43,16 +43,27 @@ interface LoadedValue {
  * @throws SqlError, ParameterError
  */
 export function planFileLoad(
-  { target, columns: chosen, format, match }: ObjectLoad,
+  load: ObjectLoad,
   existing: readonly TargetColumn[],
   members: readonly string[],
   dialect: Dialect,
 ): FileLoad {
-  const columns = chooseColumns(target, chosen, existing);
+  const { target, columns: chosen, format, match } = load;
+  const filled = planMetadata(load, existing, dialect);
+  const numbers = load.metadata.some(({ field }) => field === 'METADATA$FILE_ROW_NUMBER');
+  const others = existing.filter((each) => !filled.some(({ column }) => column === each));
+  const columns = chooseColumns(target, chosen, others);
   const { values, relation } =
     format.type === 'CSV'
       ? readCsvValues(columns, format, dialect)
-      : readObjectValues(columns, format, match, members, dialect);
+      : readObjectValues(
+          columns,
+          format,
+          match,
+          members,
+          dialect,
+          load.conversion === undefined ? format.type : 'Avro',
+        );
   const misfits = values.map((value) => {
     const { length } = value.column;
     const long = length === undefined ? [] : [`length(${value.tried}) > ${length}`];
@@ -60,18 +71,21 @@ export function planFileLoad(
   });
   const misfit = misfits.join(' OR ');
   const table = dialect.table(target);
-  const names = columns.map(({ name }) => name);
+  const names = [...columns, ...filled.map(({ column }) => column)].map(({ name }) => name);
   return {
     insert(path, rejects) {
       const list = values.map(({ converted, tried }) => (rejects === undefined ? converted : tried));
+      list.push(...filled.map(({ sql }) => sql));
       const where = rejects === undefined ? '' : `\nWHERE (${misfit}) IS NOT TRUE`;
-      const query = `SELECT ${list.join(', ')}\nFROM ${relation(path, rejects)}${where}`;
+      const rows = relation(path, rejects);
+      const from = numbers ? numberRows(rows, format.type === 'CSV' ? '*' : 'r', dialect) : rows;
+      const query = `SELECT ${list.join(', ')}\nFROM ${from}${where}`;
       return dialect.insertRows(table, query, names);
     },
     count: (path, rejects) =>
       `SELECT count(*), count(*) FILTER (WHERE ${misfit}) FROM ${relation(path, rejects)}`,
     listMisfits(path, limit, rejects) {
-      const number = dialect.name(numberName);
+      const number = dialect.name(rowNumberName);
       const rows = `SELECT row_number() OVER () AS ${number}, * FROM ${relation(path, rejects)}`;
       const cases = values.map(({ column, text }, index) => {
         const { length } = column;
@@ -97,12 +111,12 @@ function chooseColumns(
     if (found !== undefined) return found;
     const known = existing.map((column) => column.name).join(', ');
     throw new SqlError(
-      `"loadColumns" has "${name}", which is not a column of the table "${target.table}": it has ${known}`,
+      `"loadColumns" has "${name}", which is not a column of the table "${target.table}", or one that "metadataFields" fills: it has ${known}`,
     );
   });
 }
 
-function readCsvValues(columns: readonly TargetColumn[], format: CsvFormat, dialect: Dialect) {
+export function readCsvValues(columns: readonly TargetColumn[], format: CsvFormat, dialect: Dialect) {
   const cells = columns.map((_, index) => `c${index + 1}`);
   const values = columns.map((column, index): LoadedValue => {
     const raw = dialect.name(cells[index] ?? '');
@@ -145,16 +159,17 @@ function convert(
   return type === 'VARCHAR' ? text : dialect.cast(text, type, isTolerant);
 }
 
-function readObjectValues(
+export function readObjectValues(
   columns: readonly TargetColumn[],
   format: PlainFormat,
   match: ObjectLoad['match'],
   members: readonly string[],
   dialect: Dialect,
+  type: string = format.type,
 ) {
   if (match === 'position' && columns.length !== 1)
     throw new SqlError(
-      `objects of ${format.type === 'JSON' && format.isByLine ? 'Avro' : format.type} are loaded into one column of the type VARIANT, and the table has ${columns.length} columns: set matchByColumnName to Case Insensitive, or name one column in loadColumns`,
+      `objects of ${type} are loaded into one column of the type VARIANT, and the table has ${columns.length} columns: set matchByColumnName to Case Insensitive, or name one column in loadColumns`,
     );
   const values = columns.map((column): LoadedValue => {
     const { type } = column;
@@ -178,7 +193,7 @@ const listMembers = (name: string, members: readonly string[], match: ObjectLoad
   );
 
 /** Which objects the tables of the environment have, so that a load takes each object once. */
-const loadedObjects: TableReference = { table: 'headgate_loaded_objects' };
+const loadedObjects: TableReference = { table: loadedObjectsTable };
 
 export const createLoadedObjects = (dialect: Dialect): string =>
   `CREATE TABLE IF NOT EXISTS ${dialect.table(loadedObjects)} (loaded_table VARCHAR, object_name VARCHAR, object_version VARCHAR, loaded_at TIMESTAMP)`;

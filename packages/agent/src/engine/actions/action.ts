@@ -19,6 +19,7 @@ import { loadEndpoint } from '../endpoints/endpoint-load.ts';
 import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
 import { loadConverted } from '../objects/converted-load.ts';
 import { copyFile } from '../objects/copied-file.ts';
+import { fillExternal } from '../objects/external-table.ts';
 import { loadObjects } from '../objects/object-load.ts';
 import { transferObject, unloadObject } from '../objects/object-transfer.ts';
 import { runInStore } from '../objects/run-in-store.ts';
@@ -105,6 +106,7 @@ const performers: Performers = {
   'load-converted': loadConverted,
   'load-endpoint': loadEndpoint,
   'load-objects': loadObjects,
+  'fill-external-table': fillExternal,
   'unload-object': unloadObject,
   'run-in-store': runInStore,
   'transfer-object': transferObject,

@@ -240,13 +240,7 @@ describe('components without effect', () => {
       }),
       'SUCCESS: alter-warehouse has no effect here, because the embedded warehouse has no compute of its own\nno effect here: warehouse, commandType, properties',
     );
-    for (const type of [
-      'alter-table',
-      'create-file-format',
-      'refresh-external-table',
-      'vacuum',
-      'analyze-tables',
-    ])
+    for (const type of ['alter-table', 'create-file-format', 'vacuum', 'analyze-tables'])
       assert.match(await run(type, { ...place }), /^SUCCESS: .* has no effect here, because/);
   });
 
@@ -259,8 +253,6 @@ describe('components without effect', () => {
 
   it('but fail by name if later rows would be wrong', async () => {
     const expected = {
-      'create-external-table-sf':
-        /"create-external-table-sf" in main.orch.yaml is not supported, because .* no external tables/,
       'create-stream': /does not record changes: compare the rows with detect-changes/,
       begin: /put the statements into one sql-script with BEGIN and COMMIT/,
       'unknown-orchestration': /\(once "Excel"\) is an unmigrated component/,

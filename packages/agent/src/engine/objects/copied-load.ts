@@ -20,7 +20,7 @@ import { loadTolerantly } from './tolerant-load.ts';
 
 type Context = Pick<RunContext, 'dialect' | 'ports' | 'limit'>;
 
-/** A file that the warehouse can read. `rows`: how many it has; undefined: the warehouse will say. */
+/** A file that the warehouse can read. `outcome`: its faults, and whether it is skipped because of them. */
 export interface PreparedFile {
   file: LoadedFile;
   path: string;
@@ -41,7 +41,7 @@ const standardCsv: CopiedCsv = {
   isNullQuoted: false,
 };
 
-/** Undefined if the file is skipped because of its faults. @throws PermanentFault about a fault that ends the load */
+/** @throws PermanentFault about a fault that ends the load */
 export async function prepareFile(
   file: LoadedFile,
   load: ObjectLoad,
@@ -50,9 +50,14 @@ export async function prepareFile(
   context: Context,
 ): Promise<PreparedFile> {
   const outcome: LoadOutcome = { rows: 0, faults: [], faultCount: 0, skipped: new Map() };
-  const names = (load.columns.length > 0 ? load.columns : columns.map(({ name }) => name)).map(
-    (name) => findColumn(name, columns)?.name ?? name,
-  );
+  const filled = load.metadata.map(({ column }) => findColumn(column, columns)?.name ?? column);
+  const others = columns.map(({ name }) => name).filter((name) => !filled.includes(name));
+  const names = [
+    ...(load.columns.length > 0 ? load.columns : others).map(
+      (name) => findColumn(name, columns)?.name ?? name,
+    ),
+    ...filled,
+  ];
   const plain = readPlainFormat(load);
   if (plain !== undefined)
     return {
@@ -68,8 +73,8 @@ const findColumn = (name: string, columns: readonly TargetColumn[]) =>
   columns.find((column) => column.name.toLowerCase() === name.toLowerCase());
 
 /** Undefined if COPY does not do what the component says. */
-export function readPlainFormat({ format, onError }: ObjectLoad): CopiedCsv | undefined {
-  if (format.type !== 'CSV' || onError.how !== 'abort') return undefined;
+export function readPlainFormat({ format, onError, metadata }: ObjectLoad): CopiedCsv | undefined {
+  if (format.type !== 'CSV' || onError.how !== 'abort' || metadata.length > 0) return undefined;
   const { delimiter, quote, escapeCharacter, nullWords, emptyIsNull } = format;
   const words = [...new Set([...nullWords, ...(emptyIsNull ? [''] : [])])];
   const isOther =

@@ -84,6 +84,50 @@ describe('formats of s3-load', () => {
     );
   });
 
+  it('loads JSON with all digits of its numbers', async () => {
+    await scene.rows('create table t (amount decimal(38,9), tags json)');
+    s3.put('a.json', '{"amount": 12345678901234567890.123456789, "tags": [1.5, 0.1000000000000000055]}');
+    const { status, message } = await load({ fileType: 'JSON', matchByColumnName: 'Case Insensitive' });
+    assert.equal(status, 'SUCCESS', message);
+    assert.deepEqual(await scene.rows('select amount::varchar, tags::varchar from t'), [
+      ['12345678901234567890.123456789', '[1.5,"0.1000000000000000055"]'],
+    ]);
+    await scene.rows('create or replace table t (record json)');
+    assert.equal((await load({ fileType: 'JSON' })).status, 'SUCCESS');
+    assert.match(String((await scene.rows('select record::varchar from t'))[0]), /67890\.123456789, "tags"/);
+  });
+
+  it('takes memory for the longest record of JSON, and says what to do about one that is too long', async () => {
+    await scene.rows('create table t (record json)');
+    await scene.connection.run("set memory_limit = '256MiB'; set threads = 2");
+    const record = `{"id": 1, "text": "${'x'.repeat(1_000)}"}\n`;
+    const most = 128 * 1_048_576;
+    s3.put('a.json', gzipSync(Buffer.alloc(most, record), { level: 1 }).subarray());
+    // The last record is cut off.
+    const cut = await load({ fileType: 'JSON' });
+    assert.match(cut.message, /a\.json was not loaded: .*Malformed JSON/s);
+    s3.put('a.json', Buffer.from(record.repeat(Math.floor(most / record.length))));
+    const { status, message } = await load({ fileType: 'JSON' });
+    assert.equal(status, 'SUCCESS', message);
+    s3.put(
+      'b.json',
+      Buffer.from(`[${record.repeat(Math.floor(most / record.length)).replaceAll('\n', ',')}1]`),
+    );
+    const refused = await load({ fileType: 'JSON' });
+    assert.equal(refused.status, 'FAILED');
+    assert.match(
+      refused.message,
+      /b\.json has a record of 128 MiB, .* not enough memory: set "stripOuterArray"/,
+    );
+    s3.put('b.json', Buffer.from(`["${'x'.repeat(most)}"]`));
+    assert.match(
+      (await load({ fileType: 'JSON' })).message,
+      /b\.json.*its record 1 has more than 128 MiB: .*"stripOuterArray"/s,
+    );
+    s3.put('b.json', ' [ ] ');
+    assert.equal((await load({ fileType: 'JSON', stripOuterArray: 'Yes' })).status, 'SUCCESS');
+  });
+
   it('loads Parquet with all digits of its numbers', async () => {
     const path = join(scene.folder, 'a.parquet');
     await scene.rows(

@@ -85,7 +85,7 @@ export async function loadObjects(planned: LoadAction, context: ActionContext): 
 }
 
 /** Without what stands for a folder. */
-async function selectMatching(
+export async function selectMatching(
   listed: readonly StoredObject[],
   { place, pattern }: LocatedLoad['source'],
 ): Promise<StoredObject[]> {
@@ -143,7 +143,7 @@ async function fill(
   async function loadOne(file: LoadedFile, outcome: LoadOutcome, transaction: Transaction): Promise<boolean> {
     const ready = prepared.find((each) => each.file === file);
     if (ready !== undefined) return copyPrepared(ready, load, dialect, outcome, transaction);
-    const sized = describeLines(load, file);
+    const sized = describeFile(load, file);
     const members = await listMembers(file.path, sized, transaction, dialect);
     const plan = planFileLoad(sized, columns, members, dialect);
     return loadTolerantly(file, plan, { load: sized, outcome, dialect, transaction });
@@ -175,14 +175,14 @@ async function fill(
     // Before the transaction, which would be idle meanwhile.
     if (copy !== undefined)
       for (const file of files)
-        prepared.push(await prepareFile(file, describeLines(load, file), columns, copy, run.context));
+        prepared.push(await prepareFile(file, describeFile(load, file), columns, copy, run.context));
     return await repeatConflicts(() => warehouse.transact(fillAll), run.context);
   } catch (error) {
     if (!(error instanceof FailedFile)) throw error;
     const failed = prepared.find(({ file }) => file === error.file);
     if (failed !== undefined) throw explainCopy(failed, error.cause);
     const { warehouse: after } = run.context;
-    const sized = describeLines(load, error.file);
+    const sized = describeFile(load, error.file);
     const members = await listMembers(error.file.path, sized, after, dialect).catch(() => []);
     const plan = planFileLoad(sized, columns, members, dialect);
     throw await explainFailure(error, sized, plan, after);
@@ -219,7 +219,12 @@ const inBetween = (columns: readonly TargetColumn[], { copy }: Dialect): readonl
     : columns.map((column) => ({ ...column, type: copy.betweenType(column.type) }));
 
 /** With the longest line of a file that was converted, for which the warehouse takes memory. */
-function describeLines(load: LoadAction['load'], { longestLine }: LoadedFile): LoadAction['load'] {
+export function describeFile(
+  plain: LoadAction['load'],
+  { longestLine, object, entry }: LoadedFile,
+): LoadAction['load'] {
+  const { key, version, modified } = object;
+  const load = { ...plain, origin: { name: entry === '' ? key : `${key}/${entry}`, version, modified } };
   const { format } = load;
   if (format.type !== 'JSON' || format.isByLine !== true) return load;
   return { ...load, format: { ...format, lineBytes: longestLine } };
@@ -228,7 +233,7 @@ function describeLines(load: LoadAction['load'], { longestLine }: LoadedFile): L
 /** Milliseconds between attempts, while another load of the same table has not ended. */
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
 
-async function repeatConflicts<Result>(
+export async function repeatConflicts<Result>(
   work: () => Promise<Result>,
   { ports, limit, findHalt }: Pick<RunContext, 'ports' | 'limit' | 'findHalt'>,
 ): Promise<Result> {

@@ -65,6 +65,20 @@ describe('s3-unload', () => {
     assert.equal(String(contentOf('out/totals')), '');
   });
 
+  it('writes no object that is larger than maxFileSize', async () => {
+    await scene.rows('create table t as select range as id from range(20000)');
+    const options = { singleFile: 'True', compression: 'NONE' };
+    const { status, message } = await unload({ ...options, maxFileSize: '100000' });
+    assert.equal(status, 'FAILED');
+    assert.match(
+      message,
+      /nothing was written, because the object has more than 100000 bytes: raise "maxFileSize"/,
+    );
+    assert.equal(s3.objects.has('out/totals'), false);
+    assert.equal((await unload({ ...options, maxFileSize: '200000' })).status, 'SUCCESS');
+    assert.match((await unload({ maxFileSize: '0' })).message, /"maxFileSize" is 0: it must be at least 1/);
+  });
+
   it('leaves the object as it was if it fails', async () => {
     s3.put('out/totals', 'before');
     await scene.rows('create table t (id integer)');

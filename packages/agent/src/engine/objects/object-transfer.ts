@@ -17,7 +17,7 @@ import { writeRows } from './written-rows.ts';
 const unloadedName = '.unload';
 
 export async function unloadObject(
-  { table, place, gzips, isNew, format, query, role }: Extract<Action, { action: 'unload-object' }>,
+  { table, place, gzips, isNew, maxBytes, format, query, role }: Extract<Action, { action: 'unload-object' }>,
   { run, step }: ActionContext,
 ): Promise<ActionResult> {
   const { ports, limit, dialect } = run.context;
@@ -39,7 +39,8 @@ export async function unloadObject(
     const { rowCount } = await writeRows(written, partial, warehouse, run.context).catch((error: unknown) => {
       throw nameFile(error, { path: partial, name });
     });
-    const bytes = await ports.stores.send({ source: { partial }, target: { place }, gzips, isNew }, limit);
+    const sent = { source: { partial }, target: { place }, gzips, isNew, maxBytes };
+    const bytes = await ports.stores.send(sent, limit);
     return { status: 'SUCCESS', rowCount, message: `${bytes} bytes written to ${name}` };
   } finally {
     await ports.files.endWrite(partial, false);

@@ -20,6 +20,9 @@ export class FailedFile extends Error {
   }
 }
 
+/** Bytes for which the memory of any warehouse is enough. */
+const longRecord = 16 * 1_048_576;
+
 /** A row of `FileLoad.listMisfits`. */
 export function describeMisfit(
   [number, column, value, type]: readonly unknown[],
@@ -53,9 +56,9 @@ export async function explainFailure(
   load: ObjectLoad,
   plan: FileLoad,
   warehouse: Pick<Session, 'query'>,
+  remedy = 'nothing was loaded: correct the object, or set "onError" to Continue or Skip File',
 ): Promise<unknown> {
   const message = cause instanceof Error ? cause.message : String(cause);
-  const remedy = 'nothing was loaded: correct the object, or set "onError" to Continue or Skip File';
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   if (line !== undefined)
     return new PermanentFault(`${file.name}, line ${line}: ${describeBroken(message)}; ${remedy}`);
@@ -63,6 +66,10 @@ export async function explainFailure(
     return new PermanentFault(`${file.name}: ${describeBroken('invalid state')}; ${remedy}`);
   if (/does not currently support|currently does not support a full read/.test(message))
     return new PermanentFault(`${file.name}: a row is too long to be read; ${remedy}`);
+  if (/Out of Memory/i.test(message) && load.format.type === 'JSON' && file.longestLine > longRecord)
+    return new PermanentFault(
+      `${file.name} has a record of ${Math.round(file.longestLine / 1_048_576)} MiB, for which the warehouse has not enough memory: set "stripOuterArray" to Yes if it is an array of records, write smaller records, or ask the operator of the agent for a larger HEADGATE_AGENT_WAREHOUSE_MEMORY_MB`,
+    );
   const found = await warehouse.query(plan.listMisfits(file.path, 1), 1).catch(() => undefined);
   const [misfit] = found?.rows ?? [];
   if (misfit !== undefined) return new PermanentFault(`${describeMisfit(misfit, file, load)}; ${remedy}`);

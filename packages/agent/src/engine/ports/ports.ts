@@ -207,6 +207,8 @@ export interface SentFile {
   readonly gzips: boolean;
   /** Whether a target that exists is an error. */
   readonly isNew: boolean;
+  /** That the object may have; undefined: any number. */
+  readonly maxBytes?: number | undefined;
 }
 
 export interface RunPorts {

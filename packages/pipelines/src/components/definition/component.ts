@@ -19,6 +19,7 @@ import type {
   TableReference,
 } from '../../sql/dialect/dialect.ts';
 import type { ConvertedColumn, FileConversion } from '../../stores/conversion.ts';
+import type { ExternalTable, StoredTable } from '../../stores/external-tables.ts';
 import type { FileTarget } from '../../stores/file-target.ts';
 import type {
   FileSource,
@@ -139,6 +140,13 @@ export type Action =
       role: string | undefined;
       notes: readonly string[];
     }
+  /** Replaces the rows of an external table by those of its files, unless a query returns a row. */
+  | {
+      action: 'fill-external-table';
+      table: ExternalTable | StoredTable;
+      unless: string | undefined;
+      before: readonly string[];
+    }
   /** Writes the rows of a table to an object. `query` gets the columns of the table. */
   | {
       action: 'unload-object';
@@ -146,6 +154,7 @@ export type Action =
       place: StorePlace;
       gzips: boolean;
       isNew: boolean;
+      maxBytes: number | undefined;
       role: string | undefined;
       format: FileFormat;
       query(columns: readonly TargetColumn[]): string;
@@ -235,6 +244,8 @@ interface ComponentFrame {
   readonly aliases?: readonly string[];
   /** It works in the embedded warehouse only, or in it and in these. */
   readonly embeddedOnly?: true | readonly string[];
+  /** What to do in other warehouses; absent: use SQL. */
+  readonly elsewhere?: string;
   /** A component as YAML. Tests parse and validate it. */
   readonly example: string;
 }
