@@ -14,7 +14,7 @@ export function findEmbeddedOnly(
   if (warehouse === undefined || warehouse === 'DUCKDB' || !supportedWarehouses.includes(warehouse))
     return [];
   return embeddedOnly.flatMap(({ component, type, line }) => {
-    const only = findDefinition(type)?.embeddedOnly ?? true;
+    const { embeddedOnly: only = true, elsewhere = 'use SQL there' } = findDefinition(type) ?? {};
     const others = only === true ? [] : only;
     if (others.includes(warehouse)) return [];
     const where = others.length === 0 ? '' : ` and in ${others.join(' and ')}`;
@@ -23,7 +23,7 @@ export function findEmbeddedOnly(
       line,
       component,
       code: 'warehouse-not-supported',
-      message: `${type} works in the embedded warehouse, DUCKDB,${where} only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`,
+      message: `${type} works in the embedded warehouse, DUCKDB,${where} only, but the project's warehouse is ${warehouse}: ${elsewhere}, or run it in a project with the embedded warehouse`,
       level: 'error' as const,
     };
   });

@@ -151,7 +151,7 @@ export type Action =
       query(columns: readonly TargetColumn[]): string;
     }
   /** A load or an unload by the warehouse itself. */
-  | ({ action: 'run-in-store'; store: StoreAddress } & StoreStatement)
+  | ({ action: 'run-in-store'; store: StoreAddress | undefined } & StoreStatement)
   | ({ action: 'transfer-object' } & ObjectTransfer)
   | { action: 'unload-file'; target: string; format: FileFormat; query: string }
   | {
@@ -235,6 +235,8 @@ interface ComponentFrame {
   readonly aliases?: readonly string[];
   /** It works in the embedded warehouse only, or in it and in these. */
   readonly embeddedOnly?: true | readonly string[];
+  /** What to do in other warehouses, for messages; absent: use SQL there. */
+  readonly elsewhere?: string;
   /** A component as YAML. Tests parse and validate it. */
   readonly example: string;
 }
