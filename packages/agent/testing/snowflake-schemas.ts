@@ -11,7 +11,7 @@ export interface SchemaUser {
 
 const name = '(?:"[^"]+"|[\\w$]+)';
 const target = new RegExp(
-  `^(?:insert(?: overwrite)? into|update|delete from|merge into|truncate(?: table)?|alter table|drop (?:table|view)(?: if exists)?|create (?:or replace )?(?:transient )?(?:table|view)(?: if not exists)?)\\s+(${name}(?:\\.${name}){0,2})`,
+  `^(?:insert(?: overwrite)? into|copy into|update|delete from|merge into|truncate(?: table)?|alter table|drop (?:table|view)(?: if exists)?|create (?:or replace )?(?:transient )?(?:table|view)(?: if not exists)?)\\s+(${name}(?:\\.${name}){0,2})`,
   'i',
 );
 const unquote = (part: string) =>

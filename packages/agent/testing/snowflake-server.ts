@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { FakeCopies, presentCopied } from './snowflake-copies.ts';
 import { showGrants, showRoles } from './snowflake-grants.ts';
 import { FakeSchemas } from './snowflake-schemas.ts';
 import { FakeFault, type FakeResult, FakeStatements, giveText } from './snowflake-statements.ts';
@@ -26,6 +27,8 @@ export interface FakeSession {
   interrupt(): void;
   /** Texts of all statements, as the history shows them. */
   history: string[];
+  /** The rows of each statement that COPY answered, for RESULT_SCAN. */
+  results: Record<string, unknown>[][];
   isTokenOld: boolean;
 }
 
@@ -51,6 +54,7 @@ export interface FakeSnowflake {
   sessions: Map<string, FakeSession>;
   requests: FakeRequest[];
   schemas: FakeSchemas;
+  copies: FakeCopies;
   /** Rows in the first answer. The others are in parts of as many. */
   rowsOfPart: number;
   /** Until a statement answers that it runs. */
@@ -99,6 +103,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
     sessions: new Map(),
     requests: [],
     schemas: new FakeSchemas((sql) => setup.run(sql)),
+    copies: new FakeCopies(),
     rowsOfPart: 1_000,
     holdMilliseconds: 45_000,
     skewMilliseconds: 0,
@@ -229,6 +234,7 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       useSchema: (schema) => connection.run(`set schema = '${schema}'`),
       interrupt: () => connection.interrupt(),
       history: [],
+      results: [],
       isTokenOld: false,
     };
     fake.sessions.set(session.id, session);
@@ -378,6 +384,10 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
     }
     if (used !== undefined) return giveText('status', 'Statement executed successfully.', 0x4000);
     fake.schemas.requireWrite(text, schemaUser);
+    const scanned = FakeCopies.writeResult(sql, session.results);
+    const copied = fake.copies.run(text);
+    session.results.push(copied ?? []);
+    if (copied !== undefined) return presentCopied(copied);
     if (/^(?:use|alter session|unset)\b/i.test(text))
       return giveText('status', 'Statement executed successfully.', 0x4000);
     const [, history, tag = ''] =
@@ -394,6 +404,6 @@ export async function createFakeSnowflake(): Promise<FakeSnowflake> {
       if (word === 'ABORT_SESSION') await endSession(other);
       return giveText(word, 'done');
     }
-    return session.statements.run(sql, bindings);
+    return session.statements.run(scanned, bindings);
   }
 }

@@ -297,5 +297,5 @@ export {
   type StoreCredentials,
   type StorePlace,
 } from './stores/store-address.ts';
-export { credentialsMark } from './stores/warehouse-stores.ts';
+export { credentialsMark, snowflakeCredentialsMark } from './stores/warehouse-stores.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';

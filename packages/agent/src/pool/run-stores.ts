@@ -4,7 +4,12 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { pipeline as finishPipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { credentialsMark, PermanentFault, type StoreAddress } from '@headgate/pipelines';
+import {
+  credentialsMark,
+  PermanentFault,
+  type StoreAddress,
+  snowflakeCredentialsMark,
+} from '@headgate/pipelines';
 import type { RunFiles, SentFile } from '../engine/ports/ports.ts';
 import type { Questions } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
@@ -163,12 +168,14 @@ export function createRunStores(
         throw new PermanentFault(
           'the key of the machine’s role is not given to a warehouse: set "iamRoleArn", or name "credentials"',
         );
-      const key = await (await find(address)).readKey?.();
-      if (key === undefined) throw new PermanentFault('the store has no access key: name its credentials');
-      const parts = sql.split(credentialsMark);
+      const store = await find(address);
+      const mark = sql.includes(snowflakeCredentialsMark) ? snowflakeCredentialsMark : credentialsMark;
+      const parts = sql.split(mark);
       if (parts.length !== 2)
         throw new PermanentFault('a name of the statement has a character that no name has');
-      return parts.join(renderKey(key));
+      return parts.join(
+        mark === credentialsMark ? await renderKey(store, redshiftNames) : await renderSnowflake(store),
+      );
     },
     async send({ source, target, gzips, isNew, maxBytes }, interrupt) {
       if ('object' in source) return copy(source.object, target, interrupt);
@@ -204,24 +211,36 @@ export function createRunStores(
   };
 }
 
-/** Keys have no other characters, so that they need no escapes. */
-const keyPattern = /^[\w+/=.-]{1,4000}$/;
+/** Keys and signatures have no other characters, so that they need no escapes. */
+const keyPattern = /^[\w+/=.%&?:~-]{1,4000}$/;
 
-function renderKey({ accessKeyId, secretAccessKey, sessionToken }: AccessKey): string {
-  const values = {
-    ACCESS_KEY_ID: accessKeyId,
-    SECRET_ACCESS_KEY: secretAccessKey,
-    SESSION_TOKEN: sessionToken,
-  };
-  const parts = Object.entries(values).flatMap(([name, value]) => {
-    if (value === undefined) return [];
-    if (!keyPattern.test(value))
-      throw new PermanentFault(
-        `the ${name} of the credentials has characters that no key has: correct the secret`,
-      );
-    return `${name} '${value}'`;
-  });
-  return parts.join(' ');
+const redshiftNames = ['ACCESS_KEY_ID ', 'SECRET_ACCESS_KEY ', 'SESSION_TOKEN '] as const;
+const snowflakeNames = ['AWS_KEY_ID = ', 'AWS_SECRET_KEY = ', 'AWS_TOKEN = '] as const;
+
+function renderValue(name: string, value: string): string {
+  if (keyPattern.test(value)) return `${name}'${value}'`;
+  throw new PermanentFault(
+    `the ${name.split(' ')[0]} of the credentials has characters that no key has: correct the secret`,
+  );
+}
+
+async function renderKey(store: ObjectStore, [id, secret, token]: readonly [string, string, string]) {
+  const key: AccessKey | undefined = await store.readKey?.();
+  if (key === undefined) throw new PermanentFault('the store has no access key: name its credentials');
+  const values = [
+    [id, key.accessKeyId],
+    [secret, key.secretAccessKey],
+    [token, key.sessionToken],
+  ] as const;
+  return values.flatMap(([name, value]) => (value === undefined ? [] : renderValue(name, value))).join(' ');
+}
+
+async function renderSnowflake(store: ObjectStore): Promise<string> {
+  if (store.signature !== undefined) return renderValue('AZURE_SAS_TOKEN = ', store.signature);
+  if (store.readKey !== undefined) return renderKey(store, snowflakeNames);
+  throw new PermanentFault(
+    'Snowflake reaches Azure Blob Storage by a "sasToken" of the credentials, or by a storage integration: add one',
+  );
 }
 
 /** @throws PermanentFault if the store does not come to an end */

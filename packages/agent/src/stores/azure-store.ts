@@ -95,7 +95,9 @@ export function createAzureStore({ address, credentials, exchange, time }: Azure
     return calls.send(() => ({ method: 'HEAD', url: locate(key), headers: [] }), signal);
   }
 
+  const signature = credentials?.sasToken;
   return {
+    ...(signature === undefined ? {} : { signature }),
     list,
     stat: async (key, signal) => describeObject(key, (await stat(key, signal)).headers),
     read(key, { from, version: expected }, signal, use) {

@@ -58,6 +58,8 @@ export interface ObjectStore {
   copy(from: string, to: string, signal: AbortSignal): Promise<void>;
   /** The access key, for a warehouse that reaches the store itself; absent: there is none. */
   readKey?(): Promise<AccessKey>;
+  /** The same of a store that is reached by shared access signatures. */
+  readonly signature?: string;
   /** Closes the connections that are kept open. */
   close(): void;
 }

@@ -136,7 +136,10 @@ export const explainAccess = operation({
   params: Type.Object(projectPath),
   query: Type.Object({
     principalId: Uuid,
-    operation: Type.String({ ...Name, description: 'Its operationId in openapi.json, such as createVariable' }),
+    operation: Type.String({
+      ...Name,
+      description: 'Its operationId in openapi.json, such as createVariable',
+    }),
     environmentName: Type.Optional(EnvironmentName),
   }),
   success: { status: 200, body: AccessExplanation },

@@ -26,6 +26,7 @@ export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   embeddedOnly: ['POSTGRES'],
+  elsewhere: 'copy the file to an object store by data-transfer-object, and load it there by s3-load',
   about:
     'Loads a file from the version, from the agent’s files folder, or from an https address into a table.',
   group: 'files',

@@ -1,4 +1,4 @@
-/** Runs a pipeline in the scratch database of a test (docs/adr/0046). */
+/** Runs a pipeline in the scratch database of a test (docs/adr/0046, 0121). */
 import type { OrchestrationDefinition } from './definition/component.ts';
 import { textParameter } from './definition/declared-parameters.ts';
 import { callParameters, readCallArguments } from './run-pipeline.ts';
@@ -7,7 +7,7 @@ export const runPipelineUnderTest: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   about:
-    'Runs the pipeline that a test is about. An orchestration with this component is a test: all that it and the pipelines it runs write lands in a scratch database, which is dropped at its end. Assert components after it see what the pipeline wrote.',
+    'Runs the pipeline that a test is about. An orchestration with this component is a test: all that it and the pipelines it runs write lands in a scratch database, or in a schema of its own in [other warehouses](../../testing.md#tests-in-postgresql-redshift-and-snowflake), which is dropped at its end. Assert components after it see what the pipeline wrote.',
   group: 'tests',
   parameters: {
     pipelineName: textParameter('The pipeline’s name, with or without its extension.', { required: true }),

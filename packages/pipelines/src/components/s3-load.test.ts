@@ -83,7 +83,7 @@ describe('s3-load', () => {
       [{ s3ObjectPrefix: 's3://lake/../x' }, /must not have a part "\." or "\.\."/],
       [{ format: 'MY_FORMAT' }, /"format" is MY_FORMAT, a file format of a vendor’s warehouse/],
       [{ s3ObjectPrefix: '' }, /the parameter "s3ObjectPrefix" is missing/],
-      [{ authentication: 'Storage Integration' }, /"authentication" is Storage Integration/],
+      [{ authentication: 'Storage Integration' }, /"storageIntegration" is missing/],
       [
         { authentication: 'None', credentials: 'key' },
         /"credentials" is given, but "authentication" is None/,

@@ -2,9 +2,9 @@
 import { checkPattern } from '../expressions/linear-pattern.ts';
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
+import { createDialectStores } from '../stores/dialect-stores.ts';
 import type { MetadataColumn, ObjectLoad } from '../stores/object-load.ts';
 import { metadataFieldNames } from '../stores/object-metadata.ts';
-import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { planStage, type Stage } from '../stores/stages.ts';
 import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type Action, type OrchestrationDefinition, readTableReference } from './definition/component.ts';
@@ -31,13 +31,14 @@ import {
   refuseNamed,
   roleParameters,
   type StoreKind,
+  storeIntegration,
   storeKinds,
   storeParameters,
 } from './store-parameters.ts';
 
 const sourceParameters = {
   stage: textParameter(
-    'A stage that CREATE STAGE made: the objects of its address are loaded. [Custom]: those that the prefix names.',
+    'A stage that CREATE STAGE made: the objects of its address are loaded. In a SNOWFLAKE project one of Snowflake. [Custom]: those that the prefix names.',
     { standard: '[Custom]' },
   ),
   stageDatabase: textParameter(
@@ -49,6 +50,7 @@ const sourceParameters = {
     'A regular expression in the syntax of RE2 that the whole name of an object, or what follows the prefix, must match. Empty: all objects.',
   ),
   ...storeParameters,
+  ...storeIntegration,
   targetTable: textParameter('The table, which must exist.', { required: true }),
   ...placeParameters,
   loadColumns: namesParameter('The columns to load, in the order of the values. None: all of the table.'),
@@ -66,14 +68,14 @@ const sourceParameters = {
 const ofVendor = [
   ...['format', 'warehouse', 'masterKey', 'kmsKeyId'],
   ...['allowDuplicates', 'enableOctal', 'preserveSpace', 'stripOuterElement', 'disableSnowflakeData'],
-  ...['disableAutoConvert', 'storageIntegration'],
+  'disableAutoConvert',
 ];
 
 function createObjectLoad({ type, prefix, name, example }: StoreKind): OrchestrationDefinition {
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: type === 's3' ? ['POSTGRES', 'REDSHIFT'] : ['POSTGRES'],
+    embeddedOnly: type === 's3' ? ['POSTGRES', 'REDSHIFT', 'SNOWFLAKE'] : ['POSTGRES', 'SNOWFLAKE'],
     about: `Loads objects of ${name} into a table that exists, all or none of them. An object that the table has is not loaded again. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
     parameters: {
@@ -123,23 +125,17 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
     throw new ParameterError(
       '"metadataFields" has METADATA$FILE_ROW_NUMBER, which cannot be told if rows of a CSV file are left out: set "onError" to Abort Statement, or remove the field',
     );
-  const role = readStoreRole(parameters);
+  const role = readStoreRole(parameters, dialect);
   const reading = readObjectReading(parameters);
   const source = { place, pattern };
-  if (dialect.stores !== undefined) {
-    if (!('store' in place))
-      throw new ParameterError(
-        `"stage" is ${place.name}: this warehouse has no stages; give the address of the objects`,
-      );
+  const stores = createDialectStores(dialect);
+  if (stores !== undefined) {
     if (load.metadata.length > 0)
       throw new ParameterError(
         '"metadataFields" is not supported in this warehouse, whose COPY fills columns from the objects alone: clear it, and set a column afterwards',
       );
-    return {
-      action: 'run-in-store',
-      store: place.store,
-      ...createRedshiftStores(dialect).load({ load, source: { place, pattern }, reading, role }),
-    };
+    const store = 'store' in place ? place.store : undefined;
+    return { action: 'run-in-store', store, ...stores.load({ load, source, reading, role }) };
   }
   const { records, ...plain } = planRecords(load.format, load.match !== 'position');
   return {
@@ -150,7 +146,7 @@ function planLoad(prefix: string, parameters: Parameters, dialect: Dialect): Act
 }
 
 function readPlace(prefix: string, parameters: Parameters, dialect: Dialect): StorePlace | Stage {
-  const access = readStoreAccess(parameters);
+  const access = readStoreAccess(parameters, {}, true);
   const stage = parameters.optionalText('stage')?.trim() ?? '';
   if (stage === '' || stage === '[Custom]') return readStorePlace(prefix, parameters.text(prefix), access);
   const [database, schema] = ['stageDatabase', 'stageSchema'].map((name) => parameters.optionalText(name));

@@ -1,8 +1,8 @@
 /** Writes the rows of a table to an object of a store. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
+import { createDialectStores } from '../stores/dialect-stores.ts';
 import type { TargetColumn } from '../stores/object-statements.ts';
-import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
@@ -21,6 +21,7 @@ import {
   roleParameters,
   type StoreKind,
   stageParameter,
+  storeIntegration,
   storeKinds,
   storeParameters,
 } from './store-parameters.ts';
@@ -31,6 +32,7 @@ const unloadParameters = {
   stage: stageParameter,
   filePrefix: textParameter('The name of the object after the prefix, or how it begins.', { required: true }),
   ...storeParameters,
+  ...storeIntegration,
   targetTable: textParameter('The table whose rows are written.', { required: true }),
   ...placeParameters,
   fileType: choiceParameter('The format.', ['CSV', 'JSON', 'PARQUET'], { standard: 'CSV' }),
@@ -52,7 +54,7 @@ const unloadParameters = {
     'No',
   ),
   maxFileSize: numberParameter(
-    'How many bytes the object may have. A larger one is not written, and the component fails. In a REDSHIFT project: from 5 MB to 6.2 GB, and more objects are written.',
+    'How many bytes the object may have. A larger one is not written, and the component fails. In a REDSHIFT project: from 5 MB to 6.2 GB, in a SNOWFLAKE project up to 5 GB, and more objects are written.',
   ),
   includeHeaders: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
 };
@@ -61,7 +63,7 @@ function createObjectUnload({ type, prefix, name, example }: StoreKind): Orchest
   return {
     kind: 'orchestration',
     warehouse: true,
-    embeddedOnly: type === 's3' ? ['POSTGRES', 'REDSHIFT'] : ['POSTGRES'],
+    embeddedOnly: type === 's3' ? ['POSTGRES', 'REDSHIFT', 'SNOWFLAKE'] : ['POSTGRES', 'SNOWFLAKE'],
     changesElsewhere: 'writes to an object store',
     about: `Writes the rows of a table to one object of ${name}, which is there when it is complete. [Object stores](../../stores.md) says how to reach one.`,
     group: 'files',
@@ -74,7 +76,7 @@ function createObjectUnload({ type, prefix, name, example }: StoreKind): Orchest
     },
     noEffect: [
       ...['format', 'warehouse', 'encryption', 'masterKey', 'kmsKeyId'],
-      ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema', 'storageIntegration'],
+      ...['escape', 'escapeUnenclosedField', 'stageDatabase', 'stageSchema'],
     ],
     example: `type: ${type}-unload
 parameters:
@@ -97,18 +99,20 @@ parameters:
       const table = readTableReference(parameters, 'targetTable');
       const { format, query } = createQuery(fileType, parameters, dialect.table(table), dialect);
       const isNew = !parameters.yes('overwrite', false);
-      const role = readStoreRole(parameters);
+      const role = readStoreRole(parameters, dialect);
       const maxBytes = parameters.optionalInteger('maxFileSize');
       const isSingle = parameters.yes('singleFile', false);
       const ending = `${fileType.toLowerCase()}${gzips ? '.gz' : ''}`;
-      const place = readTarget(prefix, parameters, dialect.stores === undefined ? ending : undefined);
-      if (dialect.stores !== undefined) {
-        refuseFormats(parameters);
+      const place = readTarget(prefix, parameters, dialect, ending);
+      const stores = createDialectStores(dialect);
+      if (stores !== undefined) {
+        if (dialect.stores === 'redshift') refuseFormats(parameters);
+        const moments = readMoments(parameters);
         return {
           action: 'run-in-store',
           store: place.store,
-          ...createRedshiftStores(dialect).unload({
-            ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role },
+          ...stores.unload({
+            ...{ query: query([]), place, format, gzips, isNew, isSingle, maxBytes, role, moments },
           }),
         };
       }
@@ -128,15 +132,22 @@ function refuseFormats(parameters: Parameters): void {
       );
 }
 
-/** @param ending of a name that is not complete; undefined: the warehouse adds one */
-function readTarget(prefix: string, parameters: Parameters, ending: string | undefined): StorePlace {
-  const { store, key } = readStorePlace(prefix, parameters.text(prefix), readStoreAccess(parameters));
+const readMoments = (parameters: Parameters) => ({
+  dateFormat: readMomentFormat(parameters, 'dateFormat'),
+  timeFormat: readMomentFormat(parameters, 'timeFormat'),
+  timestampFormat: readMomentFormat(parameters, 'timestampFormat'),
+});
+
+/** @param ending of a name that is not complete, unless the warehouse adds one */
+function readTarget(prefix: string, parameters: Parameters, dialect: Dialect, ending: string): StorePlace {
+  const access = readStoreAccess(parameters, {}, true);
+  const { store, key } = readStorePlace(prefix, parameters.text(prefix), access);
   const name = parameters.text('filePrefix').trim();
-  const end = parameters.yes('singleFile', false) || ending === undefined ? '' : `_0_0_0.${ending}`;
+  const end = parameters.yes('singleFile', false) || dialect.stores !== undefined ? '' : `_0_0_0.${ending}`;
   const folder = key === '' || key.endsWith('/') ? key : `${key}/`;
   const place = { store, key: `${folder}${name}${end}` };
   return readStorePlace('filePrefix', nameObject(place), {
-    ...readStoreAccess(parameters),
+    ...access,
     credentials: () => store.credentials,
   });
 }
@@ -151,11 +162,8 @@ function createQuery(
   requireLineEnds(parameters);
   const { delimiter, quote } = readSeparators(parameters, '"');
   const nullWord = parameters.rows('nullIf', 1).map((row) => readCellText(row, 0))[0] ?? '';
-  const formats = {
-    DATE: readMomentFormat(parameters, 'dateFormat'),
-    TIME: readMomentFormat(parameters, 'timeFormat'),
-    TIMESTAMP: readMomentFormat(parameters, 'timestampFormat'),
-  };
+  const { dateFormat, timeFormat, timestampFormat } = readMoments(parameters);
+  const formats = { DATE: dateFormat, TIME: timeFormat, TIMESTAMP: timestampFormat };
   const header = parameters.yes('includeHeaders', true);
   const query = (columns: readonly TargetColumn[]) => {
     const values = columns.map(({ name, type: columnType }) => {

@@ -1,5 +1,6 @@
 /** The parameters by which components reach object stores. */
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import type { Cloud, StoreAccess, StoreCredentials } from '../stores/store-address.ts';
 import { choiceParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
@@ -35,8 +36,8 @@ export const stageParameter = textParameter('Only [Custom]: unloads take no stag
 
 export const storeParameters = {
   authentication: choiceParameter(
-    'Credentials: those that `credentials` names, or else the project’s connection of the type CLOUD_PLATFORM_CREDENTIALS. Machine role: the role of the agent’s machine, if its operator allows it. None: the store is public.',
-    ['Credentials', 'Machine role', 'None'],
+    'Credentials: those that `credentials` names, or else the project’s connection of the type CLOUD_PLATFORM_CREDENTIALS. Machine role: the role of the agent’s machine, if its operator allows it. None: the store is public. Storage Integration: in a SNOWFLAKE project, the one that `storageIntegration` names.',
+    ['Credentials', 'Machine role', 'None', 'Storage Integration'],
     { standard: 'Credentials' },
   ),
   credentials: textParameter(
@@ -59,6 +60,13 @@ export const storeParameters = {
 export const roleParameters = {
   iamRoleArn: textParameter(
     'In a REDSHIFT project: the role by which the warehouse reaches S3, such as arn:aws:iam::123456789012:role/load, or default. Empty: by the credentials.',
+  ),
+};
+
+/** Of a warehouse that has integrations. Elsewhere it has no effect. */
+export const storeIntegration = {
+  storageIntegration: textParameter(
+    'In a SNOWFLAKE project: the storage integration by which Snowflake reaches the store. It is used if `authentication` is Storage Integration, or if neither `authentication` nor `credentials` is there.',
   ),
 };
 
@@ -86,9 +94,36 @@ export interface StoreSide {
   readonly credentials?: string | undefined;
 }
 
+const isIntegration = (word: string | undefined) => /^storage[ _-]?integration$/i.test(word?.trim() ?? '');
+
+/** The storage integration of Snowflake. @throws ParameterError */
+function readIntegration(parameters: Parameters): string | undefined {
+  const [authentication, credentials, name] = ['authentication', 'credentials', 'storageIntegration'].map(
+    (each) => parameters.optionalText(each)?.trim(),
+  );
+  if (isIntegration(authentication)) return name ?? parameters.text('storageIntegration');
+  return authentication === undefined && credentials === undefined ? name : undefined;
+}
+
 /** @throws ParameterError */
-export function readStoreRole(parameters: Parameters): string | undefined {
+export function readStoreRole(
+  parameters: Parameters,
+  { stores }: Pick<Dialect, 'stores'>,
+): string | undefined {
   const role = parameters.optionalText('iamRoleArn')?.trim();
+  if (stores === 'snowflake') {
+    if (role === undefined) return readIntegration(parameters);
+    throw new ParameterError(
+      '"iamRoleArn" is for the warehouse REDSHIFT: clear it, and name credentials or a storage integration',
+    );
+  }
+  // The check of a pipeline knows no warehouse, so that others refuse it at the run.
+  if (isIntegration(parameters.optionalText('authentication'))) {
+    if (stores === undefined) return readIntegration(parameters);
+    throw new ParameterError(
+      '"authentication" is Storage Integration, which is for the warehouse SNOWFLAKE: set it to Credentials, or set "iamRoleArn"',
+    );
+  }
   // Roles that are assumed one after the other are separated by commas.
   if (
     role === undefined ||
@@ -101,13 +136,17 @@ export function readStoreRole(parameters: Parameters): string | undefined {
 }
 
 /** @throws ParameterError */
-export function readStoreAccess(parameters: Parameters, side: StoreSide = {}): StoreAccess {
+export function readStoreAccess(
+  parameters: Parameters,
+  side: StoreSide = {},
+  takesIntegration = false,
+): StoreAccess {
   const endpoint = readEndpoint(parameters);
   const region = parameters.optionalText('region')?.trim();
   if (region !== undefined && !/^[a-z0-9-]{2,40}$/.test(region))
     throw new ParameterError(`"region" is ${JSON.stringify(region)}: write it as eu-central-1`);
   const pathStyle = parameters.optionalText('pathStyle');
-  const credentials = readCredentials(parameters, side.credentials);
+  const credentials = readCredentials(parameters, side.credentials, takesIntegration);
   const hostKey = parameters.optionalText('hostKey')?.trim();
   return {
     ...(endpoint === undefined ? {} : { endpoint }),
@@ -119,17 +158,22 @@ export function readStoreAccess(parameters: Parameters, side: StoreSide = {}): S
   };
 }
 
-function readCredentials(parameters: Parameters, own: string | undefined): StoreAccess['credentials'] {
+function readCredentials(
+  parameters: Parameters,
+  own: string | undefined,
+  takesIntegration: boolean,
+): StoreAccess['credentials'] {
   const word = parameters.optionalText('authentication');
-  if (word !== undefined && /^storage[ _-]?integration$/i.test(word.trim()))
+  if (isIntegration(word) && !takesIntegration)
     throw new ParameterError(
-      `"authentication" is ${word}, which belongs to a vendor’s warehouse: set it to Credentials or Machine role`,
+      `"authentication" is ${word}, by which only Snowflake itself reaches a store: set it to Credentials or Machine role`,
     );
   const kinds = {
     Credentials: 'credentials',
     'Machine role': 'machine',
     'Instance role': 'machine',
     None: 'nobody',
+    ...(isIntegration(word) ? { [word ?? '']: 'nobody' as const } : {}),
   } as const;
   const kind = parameters.choice('authentication', kinds, 'credentials');
   const name = own ?? parameters.optionalText('credentials')?.trim();

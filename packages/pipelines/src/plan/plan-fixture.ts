@@ -5,6 +5,7 @@ import { resolveParameters } from '../expressions/resolve.ts';
 import { createScope, type Variable } from '../expressions/variables.ts';
 import { parsePipeline } from '../format/parse.ts';
 import type { Orchestration, Transformation } from '../format/pipeline.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import { duckdb } from '../sql/duckdb.ts';
 import { planComponent } from './orchestration-plan.ts';
 import { planTransformation, type TransformationPlan } from './transformation-plan.ts';
@@ -35,13 +36,17 @@ export async function findFailureMessage(components: Record<string, object>): Pr
 }
 
 /** The action of one component of an orchestration. */
-export async function planAction(component: object, variables: readonly Variable[] = []) {
+export async function planAction(
+  component: object,
+  variables: readonly Variable[] = [],
+  dialect: Dialect = duckdb,
+) {
   const { pipeline, error } = parsePipeline('p.orch.yaml', renderFile('orchestration', { It: component }));
   assert.equal(error, undefined);
   const orchestration = pipeline as Orchestration;
   const It = orchestration.components.get('It');
   assert.ok(It);
   const evaluation = { engine, scope: createScope(variables), sysvar: {} };
-  const { action } = await planComponent(orchestration, It, duckdb, evaluation);
+  const { action } = await planComponent(orchestration, It, dialect, evaluation);
   return action;
 }

@@ -78,6 +78,7 @@ export function createSnowflake({ schema: defaultSchema }: SnowflakePlace): Dial
   return {
     ...createStandardSql(name, table),
     user: createPlainSql('snowflake'),
+    stores: 'snowflake',
     label: (component) =>
       `/* ${refuseNul(component)
         .replaceAll(/[*/\s]+/g, ' ')

@@ -43,14 +43,17 @@ export function createRedshiftStores(names: Names): WarehouseStores {
 
   return {
     load({ load, source, reading, role }) {
+      const { place } = source;
+      if (!('store' in place))
+        return refuse('has no stages: clear "stage", and give the address of the objects');
       refuseLoad(load, source.pattern, reading);
       const columns = load.columns.length === 0 ? '' : ` (${load.columns.map(name).join(', ')})`;
       const parts = [
         `COPY ${table(load.target)}${columns}`,
-        `FROM ${literal(nameObject(source.place))}`,
-        ...renderAccess(source.place, role),
+        `FROM ${literal(nameObject(place))}`,
+        ...renderAccess(place, role),
         ...renderFormat(load, literal),
-        ...renderReading(load.format, reading, source.place.key),
+        ...renderReading(load.format, reading, place.key),
         ...(load.onError.how === 'continue' ? [`MAXERROR AS ${mostErrors}`] : []),
       ];
       return {

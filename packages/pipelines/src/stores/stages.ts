@@ -5,6 +5,8 @@ import { readStorePlace, type StoreAccess, type StorePlace } from './store-addre
 
 export interface Stage {
   readonly name: string;
+  /** As if it were a table. */
+  readonly reference: TableReference;
   /** Returns a row if the environment has stages at all. */
   readonly exists: string;
   /** Returns the row of the stage. */
@@ -13,12 +15,12 @@ export interface Stage {
   locate(row: readonly unknown[]): StorePlace;
 }
 
-/** @param reference of the stage, as if it were a table */
 export function planStage(reference: TableReference, access: StoreAccess, dialect: Dialect): Stage {
   const key = dialect.literal(dialect.table(reference).toLowerCase());
   const table: TableReference = { table: stageTable };
   return {
     name: reference.table,
+    reference,
     exists: dialect.tableExists(table),
     query: `SELECT url, endpoint FROM ${dialect.table(table)} WHERE stage_name = ${key}`,
     locate([url, endpoint]) {

@@ -1,17 +1,16 @@
 /** Loads and unloads of objects by a warehouse that reaches the store itself. */
-import type { FileFormat } from '../sql/dialect/dialect.ts';
+import type { CsvFormat, FileFormat } from '../sql/dialect/dialect.ts';
 import type { ObjectLoad, ObjectReading, ObjectSource } from './object-load.ts';
 import type { StorePlace } from './store-address.ts';
 
 export interface StoreRole {
-  /** By which the warehouse reaches the store; undefined: by the credentials of the component. */
+  /** Or the integration, by which the warehouse reaches the store; undefined: by the credentials of the component. */
   readonly role: string | undefined;
 }
 
 export interface WarehouseLoad extends StoreRole {
   readonly load: ObjectLoad;
-  /** Such a warehouse has no stages. */
-  readonly source: Omit<ObjectSource, 'place'> & { readonly place: StorePlace };
+  readonly source: ObjectSource;
   readonly reading: ObjectReading;
 }
 
@@ -23,12 +22,15 @@ export interface WarehouseUnload extends StoreRole {
   readonly isNew: boolean;
   readonly isSingle: boolean;
   readonly maxBytes: number | undefined;
+  readonly moments: Partial<Pick<CsvFormat, 'dateFormat' | 'timeFormat' | 'timestampFormat'>>;
 }
 
 export interface StoreStatement {
-  /** `credentialsMark` stands in it for the credentials, which only the agent has. */
+  /** A mark stands in it for the credentials, which only the agent has. */
   readonly sql: string;
-  /** A query for the number of rows. */
+  /** Whether it needs no transaction: it may delete the objects, which no rollback brings back. */
+  readonly isWhole?: true;
+  /** A query for the number of rows, and of faults where `faults` does not name each. */
   readonly counted: string;
   /** A query for the faults of the rows that were left out: file, line, column, value, reason. */
   readonly faults: string | undefined;
@@ -44,5 +46,7 @@ export interface WarehouseStores {
   unload(unload: WarehouseUnload): StoreStatement;
 }
 
-/** No SQL of a user has it. */
+/** Redshift's words for credentials. No SQL of a user has a mark. */
 export const credentialsMark = '\u0001headgate credentials\u0001';
+/** Snowflake's. */
+export const snowflakeCredentialsMark = '\u0001headgate snowflake credentials\u0001';

@@ -1,35 +1,41 @@
 /** Loads and unloads of objects by a warehouse that reaches the store itself. */
-import { type Action, credentialsMark, PermanentFault } from '@headgate/pipelines';
+import { type Action, credentialsMark, PermanentFault, snowflakeCredentialsMark } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import type { Transaction } from '../session/session.ts';
 
 type StoreAction = Extract<Action, { action: 'run-in-store' }>;
 
+const marks = [credentialsMark, snowflakeCredentialsMark];
+
 const namedFaults = 1_000;
 const shownFaults = 5;
 
 export async function runInStore(
-  { store, sql, counted, faults: faultQuery, failure, notes }: StoreAction,
+  { store, sql, isWhole, counted, faults: faultQuery, failure, notes }: StoreAction,
   { run, step }: ActionContext,
 ): Promise<ActionResult> {
   const { ports } = run.context;
   step.noteEffect();
   const warehouse = run.context.warehouse.watch((statement) =>
-    step.noteStatement(statement.replaceAll(credentialsMark, '(credentials)')),
+    step.noteStatement(marks.reduce((text, mark) => text.replaceAll(mark, '(credentials)'), statement)),
   );
   const work = async (transaction: Transaction) => {
-    if (sql.includes(credentialsMark)) await transaction.executeInStore(sql, store);
+    if (store !== undefined && marks.some((mark) => sql.includes(mark)))
+      await transaction.executeInStore(sql, store);
     else await transaction.execute(sql);
     const { rows } = await transaction.query(counted, 1);
     const faults = faultQuery === undefined ? [] : (await transaction.query(faultQuery, namedFaults)).rows;
-    return { rowCount: Number(rows[0]?.[0] ?? 0), faults: faults.map(describeFault) };
+    const [rowCount = 0, faultCount = faults.length] = rows[0] ?? [];
+    return { rowCount: Number(rowCount), faultCount: Number(faultCount), faults: faults.map(describeFault) };
   };
   try {
-    const { rowCount, faults } = await warehouse.transact(work);
+    const { rowCount, faultCount, faults } = await (isWhole === true
+      ? warehouse.takeTurn(work)
+      : warehouse.transact(work));
     for (const line of faults) ports.log(line, { step: step.current().stepId, stream: 'component' });
     const said = [
       `${rowCount} ${rowCount === 1 ? 'row' : 'rows'}`,
-      ...(faults.length === 0 ? [] : [countFaults(faults.length), ...faults.slice(0, shownFaults)]),
+      ...(faults.length === 0 ? [] : [countFaults(faultCount), ...faults.slice(0, shownFaults)]),
       ...notes,
     ];
     return { status: 'SUCCESS', rowCount, message: said.join('\n') };

@@ -55,8 +55,10 @@ export async function listMembers(
   return rows.map(([member]) => String(member));
 }
 
-/** The role is that of a warehouse that reaches the store itself. @throws PermanentFault */
+/** The role, or the integration, is that of a warehouse that reaches the store itself. @throws PermanentFault */
 export function requireNoRole(role: string | undefined): void {
   if (role !== undefined)
-    throw new PermanentFault('"iamRoleArn" is for the warehouse REDSHIFT: clear it, and name credentials');
+    throw new PermanentFault(
+      '"iamRoleArn" is for the warehouse REDSHIFT, and "authentication" Storage Integration for SNOWFLAKE: clear it, and name credentials',
+    );
 }

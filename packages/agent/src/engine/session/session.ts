@@ -22,6 +22,8 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy' | 
   executeScript(statements: readonly (string | PreparedStatement)[]): Promise<{ rowCount: number }>;
   /** Runs all statements atomically. Returns the `rowCount` of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
+  /** Runs statements alone, without a transaction. */
+  takeTurn<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs a transaction alone. It is rolled back if `work` throws. */
   transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -37,7 +39,7 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query' | 'copy' | 
 
 export type OnStatement = (sql: string) => () => void;
 
-/** The session while a transaction is active. */
+/** The session while nobody else uses it. */
 export type Transaction = Pick<Session, 'execute' | 'query' | 'copy'> & {
   executeInStore(sql: string, store: StoreAddress): Promise<{ rowCount: number }>;
 };
@@ -181,6 +183,12 @@ function createStatements(
   watched: Required<Warehouse>,
   { runInTurn, runFreely }: Turns,
 ): Omit<Session, 'watch' | 'limit' | 'enterIteration'> {
+  const alone: Transaction = {
+    execute: (sql) => watched.execute(sql),
+    query: (sql, most) => watched.query(sql, most),
+    copy: (sql, file) => watched.copy(sql, file),
+    executeInStore: (sql, store) => watched.executeInStore(sql, store),
+  };
   return {
     execute: (sql) => runFreely(sql, (session) => watched.execute(sql, session)),
     query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
@@ -210,17 +218,8 @@ function createStatements(
         }));
       return runInTurn(statements, () => runTransaction(warehouse, watched, list));
     },
-    transact: (work) =>
-      runInTurn([], () =>
-        inTransaction(warehouse, () =>
-          work({
-            execute: (sql) => watched.execute(sql),
-            query: (sql, most) => watched.query(sql, most),
-            copy: (sql, file) => watched.copy(sql, file),
-            executeInStore: (sql, store) => watched.executeInStore(sql, store),
-          }),
-        ),
-      ),
+    takeTurn: (work) => runInTurn([], () => work(alone)),
+    transact: (work) => runInTurn([], () => inTransaction(warehouse, () => work(alone))),
   };
 }
 

@@ -8,6 +8,9 @@ export const fileRefusal =
 
 const stageRefusal = 'a test writes no files to a stage or a store: leave COPY INTO @… out';
 
+const roleRefusal =
+  'a test does not change roles, settings of the server or whom it works as: leave ALTER ROLE, ALTER USER, ALTER SYSTEM, SET ROLE and SET SESSION AUTHORIZATION out';
+
 /** UNLOAD of Redshift writes objects of a store. */
 const refusedInTests = ['attach', 'detach', 'checkpoint', 'install', 'load', 'export', 'import', 'unload'];
 
@@ -18,13 +21,55 @@ export const isRefused = (word: string): boolean => refusedInTests.includes(word
  * undefined if nothing is wrong.
  */
 export function findUnsafeStatement(sql: string, rules: LexicalRules): string | undefined {
+  return findUnsafe(sql, rules, blockDepth);
+}
+
+/** How deep texts with statements are read. */
+const blockDepth = 2;
+
+function findUnsafe(sql: string, rules: LexicalRules, depth: number): string | undefined {
   for (const words of readStatements(sql, rules)) {
     const first = words[0]?.kind === 'name' ? words[0].value : '';
     if (isRefused(first)) return describeRefused(first);
     if (first === 'copy' && writesFile(words)) return fileRefusal;
     if (copiesToStage(words)) return stageRefusal;
+    if (changesRole(words)) return roleRefusal;
+    if (depth === 0 || !runsText(words)) continue;
+    for (const { kind, value } of words) {
+      const unsafe = kind === 'text' ? findUnsafe(readContent(value), rules, depth - 1) : undefined;
+      if (unsafe !== undefined) return unsafe;
+    }
   }
   return undefined;
+}
+
+/** `DO $$ … $$` of PostgreSQL, and EXECUTE in a block, IMMEDIATE in Snowflake. */
+const runsText = (words: readonly Word[]) =>
+  words.some(
+    ({ kind, value }, index) => kind === 'name' && (value === 'execute' || (value === 'do' && index === 0)),
+  );
+
+/** What stands in a string literal. */
+function readContent(literal: string): string {
+  const [tag = ''] = /^\$\w*\$/.exec(literal) ?? [];
+  if (tag !== '') return literal.slice(tag.length, -tag.length);
+  return literal.slice(literal.indexOf("'") + 1, -1).replaceAll("''", "'");
+}
+
+/** What a statement comes after in a block. */
+const beforeStatement = ['begin', 'then', 'else', 'loop'];
+
+/** By whose privileges a test works is decided before it starts. `UPDATE … SET role = …` is something else. */
+function changesRole(words: readonly Word[]): boolean {
+  return words.some(({ kind, value }, index) => {
+    if (kind !== 'name' || (index > 0 && !beforeStatement.includes(words[index - 1]?.value ?? '')))
+      return false;
+    const [next = '', after = ''] = [words[index + 1]?.value, words[index + 2]?.value];
+    if (value === 'alter') return ['role', 'user', 'system'].includes(next);
+    if (value !== 'set') return false;
+    const name = ['session', 'local'].includes(next) ? after : next;
+    return ['role', 'authorization', 'session_authorization'].includes(name);
+  });
 }
 
 export function describeRefused(word: string): string {

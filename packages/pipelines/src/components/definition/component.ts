@@ -160,7 +160,7 @@ export type Action =
       query(columns: readonly TargetColumn[]): string;
     }
   /** A load or an unload by the warehouse itself. */
-  | ({ action: 'run-in-store'; store: StoreAddress } & StoreStatement)
+  | ({ action: 'run-in-store'; store: StoreAddress | undefined } & StoreStatement)
   | ({ action: 'transfer-object' } & ObjectTransfer)
   | { action: 'unload-file'; target: string; format: FileFormat; query: string }
   | {

@@ -367,7 +367,7 @@ export interface Dialect {
   /** How rows get into files and out of them if the warehouse reaches no files; absent: by the statements above. */
   readonly copy?: CopyDialect;
   /** Whose statements load and unload objects (`stores/`); absent: the agent fetches and writes them. */
-  readonly stores?: 'redshift';
+  readonly stores?: 'redshift' | 'snowflake';
   /** Statements after which no other transaction loads into the table before this one has ended. */
   lockTable(target: TableReference): readonly string[];
   /** Writes a query's rows to one file. */
