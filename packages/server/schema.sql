@@ -786,10 +786,13 @@ create table directory_member (
   account_id uuid not null,
   group_id uuid not null,
   user_id uuid not null,
+  identity_issuer_id uuid,
   constraint directory_member_key PRIMARY KEY (account_id, group_id, user_id),
   constraint directory_member_of_group FOREIGN KEY (account_id, group_id) REFERENCES directory_group(account_id, group_id) ON DELETE CASCADE,
+  constraint directory_member_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE SET NULL (identity_issuer_id),
   constraint directory_member_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE
 );
+CREATE INDEX directory_member_by_issuer ON public.directory_member USING btree (account_id, identity_issuer_id) WHERE (identity_issuer_id IS NOT NULL);
 CREATE INDEX directory_member_by_user ON public.directory_member USING btree (account_id, user_id, group_id);
 
 create table directory_role (
@@ -1078,6 +1081,7 @@ create table identity_issuer (
   version bigint not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  groups_claim text,
   constraint identity_issuer_key PRIMARY KEY (account_id, identity_issuer_id),
   constraint identity_issuer_attribute_known CHECK ((user_attribute = ANY (ARRAY['userName'::text, 'externalId'::text]))),
   constraint identity_issuer_id_taken UNIQUE (identity_issuer_id),

@@ -46,11 +46,15 @@ export async function findUnknownUsers(
 
 const changedRow = { user_id: 'uuid', display: 'text' } as const;
 const insertMembers = statement(
-  { parameters: { ...ofGroup, user_ids: 'uuid[]' }, row: changedRow },
+  { parameters: { ...ofGroup, user_ids: 'uuid[]', identity_issuer_id: 'uuid?' }, row: changedRow },
   `
-  with added as (
-    insert into directory_member (account_id, group_id, user_id)
-    select $account_id, $group_id, wanted.user_id from unnest($user_ids::uuid[]) as wanted (user_id)
+  with retained as (
+    update directory_member m set identity_issuer_id = null
+    where m.account_id = $account_id and m.group_id = $group_id and m.user_id = any ($user_ids::uuid[])
+      and m.identity_issuer_id is not null and $identity_issuer_id::uuid is null),
+  added as (
+    insert into directory_member (account_id, group_id, user_id, identity_issuer_id)
+    select $account_id, $group_id, wanted.user_id, $identity_issuer_id from unnest($user_ids::uuid[]) as wanted (user_id)
     on conflict do nothing returning user_id)
   select a.user_id, coalesce(u.display_name, u.user_name) as display
   from added a join directory_user u on u.account_id = $account_id and u.user_id = a.user_id`,
@@ -91,12 +95,16 @@ export interface ChangedMembers {
   removed: Link[];
 }
 
-/** Returns those that were really added and removed. */
+/**
+ * Returns those that were really added and removed. With an issuer, a sign-in there adds them, and may remove them
+ * again; adding a member without one makes the membership independent of issuers.
+ */
 export async function changeMembers(
   tx: Transaction,
   scope: Scope,
   groupId: string,
   { keeps, added, removed }: MemberChange,
+  issuerId: string | null = null,
 ): Promise<ChangedMembers> {
   const of = { account_id: scope.accountId, group_id: groupId };
   // Deleted since it was read: the request is repeated.
@@ -107,7 +115,10 @@ export async function changeMembers(
       ? nobody
       : tx.query(deleteMembers, { ...of, user_ids: [...removed] })
     : tx.query(deleteOthers, { ...of, user_ids: [...added] });
-  const come = added.size === 0 ? nobody : tx.query(insertMembers, { ...of, user_ids: [...added] });
+  const come =
+    added.size === 0
+      ? nobody
+      : tx.query(insertMembers, { ...of, user_ids: [...added], identity_issuer_id: issuerId });
   const toLinks = (rows: readonly { user_id: string; display: string }[]) =>
     rows.map(({ user_id, display }): Link => [user_id, display]);
   const [goneRows, comeRows] = await Promise.all([gone, come]);
