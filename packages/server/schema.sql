@@ -787,13 +787,18 @@ create table directory_member (
   group_id uuid not null,
   user_id uuid not null,
   identity_issuer_id uuid,
+  added_by uuid,
+  added_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  reason text,
   constraint directory_member_key PRIMARY KEY (account_id, group_id, user_id),
   constraint directory_member_of_group FOREIGN KEY (account_id, group_id) REFERENCES directory_group(account_id, group_id) ON DELETE CASCADE,
   constraint directory_member_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE SET NULL (identity_issuer_id),
   constraint directory_member_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE
 );
+CREATE INDEX directory_member_by_end ON public.directory_member USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 CREATE INDEX directory_member_by_issuer ON public.directory_member USING btree (account_id, identity_issuer_id) WHERE (identity_issuer_id IS NOT NULL);
-CREATE INDEX directory_member_by_user ON public.directory_member USING btree (account_id, user_id, group_id);
+CREATE INDEX directory_member_by_user ON public.directory_member USING btree (account_id, user_id, group_id) INCLUDE (expires_at);
 
 create table directory_role (
   account_id uuid not null,
@@ -1412,6 +1417,8 @@ create table role_grant (
   role text not null,
   user_id uuid,
   principal_id uuid not null generated always as (COALESCE(credential_id, user_id)) stored,
+  added_by uuid,
+  added_at timestamp with time zone,
   constraint role_grant_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE,
   constraint role_grant_in_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
   constraint role_grant_of_credential FOREIGN KEY (account_id, credential_id) REFERENCES credential(account_id, credential_id) ON DELETE CASCADE,

@@ -5,6 +5,7 @@
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
+import { inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { isDirectoryManaged } from '../credentials/index.ts';
 import {
@@ -32,6 +33,7 @@ const selectGroups = statement(
       identity_issuer_id: 'uuid',
       keys: 'text[]',
       names: 'text[]',
+      now: 'timestamptz',
     },
     row: namedGroup,
   },
@@ -42,7 +44,7 @@ const selectGroups = statement(
   present as (
     select m.group_id, g.display_name, m.identity_issuer_id from directory_member m
     join directory_group g on g.account_id = m.account_id and g.group_id = m.group_id
-    where m.account_id = $account_id and m.user_id = $user_id)
+    where m.account_id = $account_id and m.user_id = $user_id and ${inEffect('m')})
   select n.group_id, n.display_name, true as is_named from named n where not exists (select from present p where p.group_id = n.group_id)
   union all
   select p.group_id, p.display_name, false from present p
@@ -73,6 +75,7 @@ export async function followGroupsClaim(
     identity_issuer_id,
     keys: names.map(foldName),
     names,
+    now,
   });
   if (found.some(({ is_named }) => !is_named))
     lockSuperAdminsOfUser(tx, { accountId: account_id, actorId: person.userId }, person.userId);
@@ -107,7 +110,10 @@ async function changeOne(
   });
   if (typeof judged === 'string') return { refusal: judged };
   const { group, isEmptied } = judged;
-  const changed = await changeMembers(tx, scope, groupId, change, issuer.identity_issuer_id);
+  const changed = await changeMembers(tx, scope, groupId, change, {
+    now,
+    issuerId: issuer.identity_issuer_id,
+  });
   if (changed.added.length + changed.removed.length === 0) return { events: [] };
   updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
   const subject = { type: 'group', id: groupId, name: group.display_name };
