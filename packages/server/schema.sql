@@ -833,6 +833,7 @@ create table directory_user (
   version bigint not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  last_signed_in_at timestamp with time zone,
   constraint directory_user_key PRIMARY KEY (account_id, user_id),
   constraint directory_user_name_taken UNIQUE (account_id, user_name_key),
   constraint directory_user_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
