@@ -699,6 +699,7 @@ create table credential (
   constraint credential_client_id_taken UNIQUE (client_id),
   constraint credential_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
 );
+CREATE INDEX credential_by_name ON public.credential USING btree (account_id, name, credential_id) WHERE (revoked_at IS NULL);
 CREATE INDEX credential_newest ON public.credential USING btree (account_id, created_at DESC, credential_id DESC);
 CREATE INDEX credential_super_admins ON public.credential USING btree (account_id, credential_id) WHERE ((account_role = 'SUPER_ADMIN'::text) AND (expires_at IS NULL) AND (revoked_at IS NULL));
 
