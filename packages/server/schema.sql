@@ -699,6 +699,7 @@ create table credential (
   constraint credential_client_id_taken UNIQUE (client_id),
   constraint credential_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
 );
+CREATE INDEX credential_by_name ON public.credential USING btree (account_id, name, credential_id) WHERE (revoked_at IS NULL);
 CREATE INDEX credential_newest ON public.credential USING btree (account_id, created_at DESC, credential_id DESC);
 CREATE INDEX credential_super_admins ON public.credential USING btree (account_id, credential_id) WHERE ((account_role = 'SUPER_ADMIN'::text) AND (expires_at IS NULL) AND (revoked_at IS NULL));
 
@@ -786,11 +787,19 @@ create table directory_member (
   account_id uuid not null,
   group_id uuid not null,
   user_id uuid not null,
+  identity_issuer_id uuid,
+  added_by uuid,
+  added_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  reason text,
   constraint directory_member_key PRIMARY KEY (account_id, group_id, user_id),
   constraint directory_member_of_group FOREIGN KEY (account_id, group_id) REFERENCES directory_group(account_id, group_id) ON DELETE CASCADE,
+  constraint directory_member_of_issuer FOREIGN KEY (account_id, identity_issuer_id) REFERENCES identity_issuer(account_id, identity_issuer_id) ON DELETE SET NULL (identity_issuer_id),
   constraint directory_member_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE
 );
-CREATE INDEX directory_member_by_user ON public.directory_member USING btree (account_id, user_id, group_id);
+CREATE INDEX directory_member_by_end ON public.directory_member USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX directory_member_by_issuer ON public.directory_member USING btree (account_id, identity_issuer_id) WHERE (identity_issuer_id IS NOT NULL);
+CREATE INDEX directory_member_by_user ON public.directory_member USING btree (account_id, user_id, group_id) INCLUDE (expires_at);
 
 create table directory_role (
   account_id uuid not null,
@@ -825,6 +834,7 @@ create table directory_user (
   version bigint not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  last_signed_in_at timestamp with time zone,
   constraint directory_user_key PRIMARY KEY (account_id, user_id),
   constraint directory_user_name_taken UNIQUE (account_id, user_name_key),
   constraint directory_user_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
@@ -1078,6 +1088,7 @@ create table identity_issuer (
   version bigint not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  groups_claim text,
   constraint identity_issuer_key PRIMARY KEY (account_id, identity_issuer_id),
   constraint identity_issuer_attribute_known CHECK ((user_attribute = ANY (ARRAY['userName'::text, 'externalId'::text]))),
   constraint identity_issuer_id_taken UNIQUE (identity_issuer_id),
@@ -1455,6 +1466,8 @@ create table role_grant (
   role text not null,
   user_id uuid,
   principal_id uuid not null generated always as (COALESCE(credential_id, user_id)) stored,
+  added_by uuid,
+  added_at timestamp with time zone,
   constraint role_grant_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE,
   constraint role_grant_in_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
   constraint role_grant_of_credential FOREIGN KEY (account_id, credential_id) REFERENCES credential(account_id, credential_id) ON DELETE CASCADE,

@@ -1,5 +1,6 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { accessOperations } from './access/access.ts';
+import { accessReviewOperations } from './access/access-review.ts';
 import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
@@ -67,6 +68,7 @@ import { webhookOperations } from './webhook/webhook.ts';
 import { webhookDeliveryOperations } from './webhook/webhook-delivery.ts';
 
 export * from './access/access.ts';
+export * from './access/access-review.ts';
 export * from './account-event/account-event.ts';
 export * from './agent-protocol/agent-protocol.ts';
 export * from './agent-protocol/artifact-manifest.ts';
@@ -170,6 +172,7 @@ export * from './webhook/webhook-delivery.ts';
 
 export const operationLists = [
   accessOperations,
+  accessReviewOperations,
   accountEventOperations,
   agentProtocolOperations,
   agentOperations,

@@ -60,7 +60,16 @@ export async function startIssuer(
       },
     ],
     claims: {
-      openid: ['sub', 'email', 'email_verified', 'preferred_username', 'name', 'oid'],
+      openid: [
+        'sub',
+        'email',
+        'email_verified',
+        'preferred_username',
+        'name',
+        'oid',
+        'groups',
+        '_claim_names',
+      ],
     },
     conformIdTokenClaims: false,
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },

@@ -78,6 +78,7 @@ const values: Readonly<Record<string, string>> = {
   'budget.stop_at': '1000',
   'credential.account_role': "'MEMBER'",
   'directory_group.role': "'VIEWER'",
+  'directory_member.identity_issuer_id': 'case when n % 100 = 0 then md5((n % 20)::text)::uuid end',
   'directory_member.group_id': 'md5((n / 100)::text)::uuid',
   'directory_role.group_id': 'md5(n::text)::uuid',
   'connector_authorization.work_id': 'case when n % 2 = 0 then md5(n::text)::uuid end',

@@ -7,15 +7,18 @@ import { EnvironmentName, Name, oneOf, ProjectId, pageOf, pageQuery, Uuid } from
 import { projectPath } from '../project/project.ts';
 
 const mostRoles = 1_000;
-const RoleName = Type.String({ maxLength: 50, description: 'A built-in role, or the name of a custom role' });
+export const RoleName = Type.String({
+  maxLength: 50,
+  description: 'A built-in role, or the name of a custom role',
+});
 
-const PrincipalType = named(
+export const PrincipalType = named(
   'PrincipalType',
   oneOf(['USER', 'CREDENTIAL'], {
     description: 'USER: a person, by a personal credential. CREDENTIAL: a program, by an API credential',
   }),
 );
-const GroupOfRole = {
+export const GroupOfRole = {
   groupId: Type.Optional(Type.String({ ...Uuid, description: 'The group that gives the role' })),
   groupName: Type.Optional(Name),
 };

@@ -107,6 +107,7 @@ export const createCredential = operation({
     'unknown-project',
     'unknown-environment',
     'expiry-in-the-past',
+    'super-admin-for-a-time',
   ],
   events: ['credential-created'],
 });
@@ -125,7 +126,7 @@ export const rotateCredential = operation({
   }),
   success: { status: 200, body: IssuedSecret },
   answerHoldsSecret: true,
-  problems: ['credential-not-found'],
+  problems: ['credential-not-found', 'super-admin-for-a-time'],
   events: ['credential-rotated'],
 });
 

@@ -67,6 +67,7 @@ const writeProblems = [
   'invalid-attribute-value',
   'group-name-taken',
   'directory-limit',
+  'super-admin-for-a-time',
 ] as const satisfies readonly ProblemCode[];
 const changeProblems = [
   'group-not-found',

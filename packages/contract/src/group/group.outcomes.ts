@@ -10,6 +10,12 @@ export const groupOutcomes = {
       'The user is no member of the group.',
       ({ id }) => `The group has no member ${id}.`,
     ),
+    'super-admin-for-a-time': kind<{ until: string }>(
+      403,
+      'The caller is a Super Admin for a time, and cannot give this role for longer.',
+      ({ until }) =>
+        `You are a Super Admin until ${until}, and can give this role at most until then. Ask a Super Admin without an end.`,
+    ),
     'place-without-role': kind<{ member: string }>(
       422,
       'The group has a project or environment, but no role there.',

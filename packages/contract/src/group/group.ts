@@ -126,7 +126,13 @@ export const updateGroup = operation({
     environmentName: Type.Optional(Type.Union([EnvironmentName, Type.Null()])),
   }),
   success: { status: 200, body: Group, headers: ['ETag'] },
-  problems: ['group-not-found', ...roleProblems, 'last-super-admin-user', 'etag-mismatch'],
+  problems: [
+    'group-not-found',
+    ...roleProblems,
+    'super-admin-for-a-time',
+    'last-super-admin-user',
+    'etag-mismatch',
+  ],
   events: ['group-updated'],
 });
 

@@ -77,6 +77,13 @@ const settings = {
         'Creates a user for a person who is unknown. It has no effect while the account has a credential with the role DIRECTORY: the directory creates users then',
     }),
   ),
+  groupsClaim: Type.Optional(
+    Type.String({
+      ...Claim,
+      description:
+        'The claim that names the groups of a person, as a text or a list of texts: the displayName of each, in the same case. With each sign-in, the user joins these groups, and leaves those that an earlier sign-in at this issuer gave. A group that gives SUPER_ADMIN is never joined. It has no effect while the account has a credential with the role DIRECTORY. Without it, signing in changes no groups',
+    }),
+  ),
   enabled: Type.Optional(Type.Boolean({ default: true })),
 };
 
@@ -94,6 +101,7 @@ export const IdentityIssuer = named(
     userAttribute: oneOf(['userName', 'externalId']),
     domains: Type.Array(Name, { maxItems: mostDomains }),
     createUsers: Type.Boolean(),
+    groupsClaim: Type.Optional(Name),
     enabled: Type.Boolean(),
     redirectUri: Type.String({ maxLength: 2_048, description: 'Register this address at the issuer' }),
     backchannelLogoutUri: Type.String({

@@ -97,6 +97,7 @@ export const createInvitation = operation({
   },
   answerHoldsSecret: true,
   problems: [
+    'super-admin-for-a-time',
     'user-name-taken',
     'invitation-taken',
     'unknown-group',

@@ -29,7 +29,7 @@ export const createSignInLink = operation({
     }),
   },
   answerHoldsSecret: true,
-  problems: ['user-not-found', 'user-inactive', 'sign-in-unavailable'],
+  problems: ['user-not-found', 'user-inactive', 'sign-in-unavailable', 'super-admin-for-a-time'],
   events: ['sign-in-link-created'],
 });
 

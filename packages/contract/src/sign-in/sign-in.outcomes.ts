@@ -9,6 +9,7 @@ export const signInOutcomes = {
     'session-ended',
     'sign-in-link-created',
     'identity-linked',
+    'group-claim-refused',
     'identity-issuer-created',
     'identity-issuer-updated',
     'identity-issuer-deleted',

@@ -55,7 +55,7 @@ export const createUserCredential = operation({
     }),
   },
   answerHoldsSecret: true,
-  problems: ['user-not-found', 'expiry-in-the-past'],
+  problems: ['user-not-found', 'expiry-in-the-past', 'super-admin-for-a-time'],
   events: ['user-credential-created'],
 });
 

@@ -4,28 +4,33 @@ create or replace view principal as
   union all
   select account_id, user_id, 'user', user_name from directory_user;
 
--- The roles that a principal has in the account, and the group that gives each. A user whose groups give none is a
--- MEMBER.
+-- The roles that a principal has in the account, and the group that gives each. A user whose groups give none without
+-- an end is a MEMBER: what is given for a time takes nothing away. These views have no clock: whoever reads them leaves
+-- out the rows whose expires_at is past.
 create or replace view account_role as
-  select account_id, credential_id as principal_id, account_role as role, null::uuid as group_id from credential
+  select account_id, credential_id as principal_id, account_role as role, null::uuid as group_id,
+    null::timestamptz as expires_at
+  from credential
   union all
-  select m.account_id, m.user_id, r.role, r.group_id
+  select m.account_id, m.user_id, r.role, r.group_id, m.expires_at
   from directory_member m
   join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
   where r.project_id is null
   union all
-  select u.account_id, u.user_id, 'MEMBER', null
+  select u.account_id, u.user_id, 'MEMBER', null, null
   from directory_user u
   where not exists (
     select from directory_member m
     join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
-    where m.account_id = u.account_id and m.user_id = u.user_id and r.project_id is null);
+    where m.account_id = u.account_id and m.user_id = u.user_id and r.project_id is null and m.expires_at is null);
 
 -- The roles in projects and environments that grants and groups give.
 create or replace view granted_role as
-  select account_id, principal_id, project_id, environment_name, role, 'grant' as source, null::uuid as group_id from role_grant
+  select account_id, principal_id, project_id, environment_name, role, 'grant' as source, null::uuid as group_id,
+    null::timestamptz as expires_at
+  from role_grant
   union all
-  select m.account_id, m.user_id, r.project_id, r.environment_name, r.role, 'group', r.group_id
+  select m.account_id, m.user_id, r.project_id, r.environment_name, r.role, 'group', r.group_id, m.expires_at
   from directory_member m
   join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
   where r.project_id is not null;
@@ -34,17 +39,21 @@ create or replace view granted_role as
 -- gives to all users with a role in its project. What a user may see does not need these: they come with a role in the
 -- whole project.
 create or replace view place_role as
-  select account_id, principal_id, project_id, environment_name, role, source, group_id from granted_role
+  select account_id, principal_id, project_id, environment_name, role, source, group_id, expires_at from granted_role
   union all
   select h.account_id, h.principal_id, h.project_id, e.name,
-    case e.default_user_access_level when 'admin' then 'OWNER' when 'runner' then 'OPERATOR' else 'VIEWER' end, 'environment', null
+    case e.default_user_access_level when 'admin' then 'OWNER' when 'runner' then 'OPERATOR' else 'VIEWER' end, 'environment', null, h.expires_at
   from (
-    select account_id, user_id as principal_id, project_id from role_grant where user_id is not null and environment_name is null
-    union
-    select m.account_id, m.user_id, r.project_id
-    from directory_member m
-    join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
-    where r.project_id is not null and r.environment_name is null
+    select account_id, principal_id, project_id, case when bool_and(expires_at is not null) then max(expires_at) end as expires_at
+    from (
+      select account_id, user_id as principal_id, project_id, null::timestamptz as expires_at
+      from role_grant where user_id is not null and environment_name is null
+      union all
+      select m.account_id, m.user_id, r.project_id, m.expires_at
+      from directory_member m
+      join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
+      where r.project_id is not null and r.environment_name is null) o
+    group by account_id, principal_id, project_id
   ) h
   join environment e on e.account_id = h.account_id and e.project_id = h.project_id
     and e.default_user_access_level in ('admin', 'runner', 'readOnly');
@@ -104,6 +113,8 @@ create or replace function rights(
 language plpgsql stable as $$
 declare
   held text[];
+  own_groups uuid[];
+  lasting_groups uuid[];
   weight integer;
   is_user boolean := false;
   is_of_project boolean;
@@ -155,7 +166,8 @@ begin
     -- Most requests are permitted by a group with a role here: those groups are few, and the user's may be many.
     if in_project is not null and 'SUPER_ADMIN' = any (account_roles) and exists (
       select from directory_member m
-      where m.account_id = for_account and m.user_id = for_principal and m.group_id = any (array(
+      where m.account_id = for_account and m.user_id = for_principal and (m.expires_at is null or m.expires_at > at)
+        and m.group_id = any (array(
         select r.group_id from directory_role r
         where r.account_id = for_account and r.project_id = in_project and r.environment_name is null and r.role = any (project_roles)
         union all
@@ -167,15 +179,18 @@ begin
       standing := 'permitted';
       return;
     end if;
+    select array_agg(m.group_id), array_agg(m.group_id) filter (where m.expires_at is null) into own_groups, lasting_groups
+    from directory_member m
+    where m.account_id = for_account and m.user_id = for_principal and (m.expires_at is null or m.expires_at > at);
     -- An array, so that the roles of all groups are one scan of the index.
-    select coalesce(array_agg(r.role) filter (where r.project_id is null), '{MEMBER}'),
+    select coalesce(array_agg(r.role) filter (where r.project_id is null), '{}')
+        || case when bool_or(r.project_id is null and r.group_id = any (lasting_groups)) then '{}'::text[] else '{MEMBER}' end,
       max(weigh_role(r.role, r.environment_name, in_environment, project_roles, environment_roles)) filter (where r.project_id is not null),
       bool_or(r.project_id is not null and r.environment_name is null)
     into held, weight, is_of_project
     from directory_role r
     where r.account_id = for_account and (r.project_id is null or r.project_id = in_project)
-      and r.group_id = any (array(
-        select m.group_id from directory_member m where m.account_id = for_account and m.user_id = for_principal));
+      and r.group_id = any (own_groups);
   end if;
   if in_project is null then
     standing := case when held && account_roles then 'permitted' else 'forbidden' end;
@@ -203,7 +218,8 @@ begin
   ) then
     select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
     from place_role g
-    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project
+      and (g.expires_at is null or g.expires_at > at);
   end if;
   -- Custom roles are last: whoever is permitted by another role does not pay for them.
   if weight = 1 and exists (select from custom_role c where c.account_id = for_account) then
@@ -211,7 +227,8 @@ begin
     environment_roles := add_custom_roles(for_account, environment_roles);
     select greatest(weight, max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles))) into weight
     from granted_role g
-    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project
+      and (g.expires_at is null or g.expires_at > at);
   end if;
   standing := case weight when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end;
 end $$;

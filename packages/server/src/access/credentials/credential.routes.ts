@@ -3,6 +3,7 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
+import { requireLastingSuperAdmin } from '../custom-roles/index.ts';
 import {
   credentialPage,
   generateClientId,
@@ -26,6 +27,7 @@ export function credentialRoutes({ read, write }: Endpoints, { sealer }: { seale
     const { accountRole, grants } = await readRoles(tx, { scope, now }, body);
     const expiresAt = body.expiresAt === undefined ? undefined : new Date(body.expiresAt);
     if (expiresAt !== undefined && expiresAt <= now) throw problem('expiry-in-the-past');
+    if (accountRole === 'SUPER_ADMIN') await requireLastingSuperAdmin(tx, { scope, now }, expiresAt ?? null);
     const secret = generateSecret();
     const made = {
       credentialId: newId(),
@@ -36,7 +38,7 @@ export function credentialRoutes({ read, write }: Endpoints, { sealer }: { seale
       expiresAt,
     };
     insertCredential(tx, sealer, scope.accountId, made, now);
-    insertRoleGrants(tx, scope, made.credentialId, grants);
+    insertRoleGrants(tx, scope, made.credentialId, grants, now);
     const { credentialId, name, clientId } = made;
     const after = { clientId, role: accountRole, roles: grants, expiresAt };
     return {
@@ -49,6 +51,7 @@ export function credentialRoutes({ read, write }: Endpoints, { sealer }: { seale
 
   write(rotateCredential, async ({ tx, scope, params, body, now }) => {
     const stored = await lockCredential(tx, scope, params.credentialId);
+    if (stored.account_role === 'SUPER_ADMIN') await requireLastingSuperAdmin(tx, { scope, now }, null);
     const secret = generateSecret();
     const previousUntil = new Date(now.getTime() + (body.overlapSeconds ?? 0) * 1_000);
     rotateSecret(tx, sealer, scope, { credentialId: stored.credential_id, secret, previousUntil });

@@ -213,10 +213,18 @@ export const credentialPage = guardedPage(
 );
 
 const insertGrants = statement(
-  { parameters: { account_id: 'uuid', credential_id: 'uuid', grants: 'jsonb' } },
+  {
+    parameters: {
+      account_id: 'uuid',
+      credential_id: 'uuid',
+      grants: 'jsonb',
+      added_by: 'uuid',
+      added_at: 'timestamptz',
+    },
+  },
   `
-  insert into role_grant (account_id, credential_id, project_id, environment_name, role)
-  select distinct $account_id::uuid, $credential_id::uuid, g."projectId", g."environmentName", g.role
+  insert into role_grant (account_id, credential_id, project_id, environment_name, role, added_by, added_at)
+  select distinct $account_id::uuid, $credential_id::uuid, g."projectId", g."environmentName", g.role, $added_by::uuid, $added_at::timestamptz
   from jsonb_to_recordset($grants) as g ("projectId" uuid, "environmentName" text, role text)`,
 );
 
@@ -252,6 +260,7 @@ export function insertRoleGrants(
   scope: Scope,
   credentialId: string,
   grants: readonly RoleGrant[],
+  now: Date,
 ): void {
   if (grants.length === 0) return;
   explainUnknownPlaces(tx, 'role_grant');
@@ -259,6 +268,8 @@ export function insertRoleGrants(
     account_id: scope.accountId,
     credential_id: credentialId,
     grants: JSON.stringify(grants),
+    added_by: scope.actorId,
+    added_at: now,
   });
 }
 

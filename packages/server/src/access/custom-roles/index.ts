@@ -2,5 +2,6 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { customRoleRoutes } from './custom-role.routes.ts';
 
 export { resolveGrantedWord } from './granted-word.ts';
+export { requireLastingSuperAdmin } from './lasting-super-admin.ts';
 
 export const customRoles: Slice = { name: 'custom-roles', routes: customRoleRoutes };

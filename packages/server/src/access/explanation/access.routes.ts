@@ -15,6 +15,7 @@ import { encodeRoles, findRequiredRoles } from '../../kernel/security/permission
 import { caller, environmentExists, projectAccessPage } from './access.store.ts';
 import { explainRoutes } from './explain.routes.ts';
 import { givesPermission, listGivenPermissions } from './given-permissions.ts';
+import { reviewRoutes } from './review.routes.ts';
 
 /** Without a wanted permission, any role will do. Of the account roles, only SUPER_ADMIN gives access to a project. */
 const anyRole = {
@@ -28,6 +29,7 @@ const everyPermission = Object.keys(permissions) as Permission[];
 export function accessRoutes(endpoints: Endpoints): void {
   const { read } = endpoints;
   explainRoutes(endpoints);
+  reviewRoutes(endpoints);
 
   read(getMe, async ({ scope, rows }) => {
     const row = requireRow(await rows(caller, {}), () =>

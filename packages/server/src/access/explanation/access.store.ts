@@ -7,7 +7,7 @@ import {
   shownRoles,
 } from '@headgate/contract';
 import { typed } from '../../kernel/database/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Standing } from '../../kernel/security/permissions.ts';
 
 type PrincipalType = 'USER' | 'CREDENTIAL';
@@ -30,11 +30,11 @@ const accessParameters = {
 const heldRoles = `
   select principal_id, role, 'ACCOUNT' as level, null::text as environment_name, group_id,
     case when group_id is null then 'CREDENTIAL' else 'GROUP' end as source
-  from account_role where account_id = $account_id and role = 'SUPER_ADMIN'
+  from account_role r where account_id = $account_id and role = 'SUPER_ADMIN' and ${inEffect('r')}
   union all
   select principal_id, role, case when environment_name is null then 'PROJECT' else 'ENVIRONMENT' end, environment_name,
     group_id, case source when 'environment' then 'ENVIRONMENT_DEFAULT' else upper(source) end
-  from place_role where account_id = $account_id and project_id = $project_id`;
+  from place_role r where account_id = $account_id and project_id = $project_id and ${inEffect('r')}`;
 
 /**
  * SQL: the principals that may, by the rule of rights() for all of them at once. Calling it for each of 10,000
@@ -153,8 +153,8 @@ export const caller = guardedRead(
       when r.group_id is not null then 'GROUP' when p.kind = 'user' then 'EVERY_USER' else 'CREDENTIAL' end,
       'groupId', r.group_id, 'groupName', g.display_name)) order by r.role, g.display_name_key)
     from (
-      select role, group_id from account_role
-      where account_id = $account_id and principal_id = $principal_id
+      select role, group_id from account_role h
+      where account_id = $account_id and principal_id = $principal_id and ${inEffect('h')}
       limit ${shownRoles}) r
     left join directory_group g on g.account_id = $account_id and g.group_id = r.group_id) as account_roles_held, (
     select coalesce(json_agg(json_strip_nulls(json_build_object('projectId', r.project_id, 'projectName', r.project_name,
@@ -165,11 +165,11 @@ export const caller = guardedRead(
     from (
       select h.*, j.name as project_name from place_role h
       join project j on j.account_id = h.account_id and j.project_id = h.project_id
-      where h.account_id = $account_id and h.principal_id = $principal_id
+      where h.account_id = $account_id and h.principal_id = $principal_id and ${inEffect('h')}
       order by j.name, h.environment_name nulls first, h.role limit ${shownRoles}) r
     left join directory_group g on g.account_id = $account_id and g.group_id = r.group_id) as roles, (
     select count(*) from place_role h
-    where h.account_id = $account_id and h.principal_id = $principal_id)::bigint as roles_total
+    where h.account_id = $account_id and h.principal_id = $principal_id and ${inEffect('h')})::bigint as roles_total
   from principal p
   join account a on a.account_id = p.account_id
   where p.account_id = $account_id and p.principal_id = $principal_id`,

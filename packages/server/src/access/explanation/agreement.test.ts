@@ -39,6 +39,8 @@ const anyWorld = fc.record({
     fc.record({
       active: fc.boolean(),
       groups: fc.uniqueArray(fc.nat(4), { maxLength: 4 }),
+      /** Of the membership in each group, from now. */
+      ends: fc.tuple(...Array.from({ length: 5 }, () => fc.constantFrom(null, '-1 day', '1 day'))),
       owns: fc.option(fc.constantFrom(0, 1)),
     }),
     { minLength: 1, maxLength: 4 },
@@ -100,12 +102,11 @@ async function createWorld(account: Account, projectIds: readonly string[], worl
       values ($1, $2, $3, $3, $4, '{}', 1, now(), now())`,
       [accountId, userId, `user ${index}`, user.active],
     );
-    for (const groupId of user.groups.flatMap((each) => groupIds[each] ?? []))
-      await query('insert into directory_member (account_id, group_id, user_id) values ($1, $2, $3)', [
-        accountId,
-        groupId,
-        userId,
-      ]);
+    for (const each of user.groups.filter((index) => groupIds[index] !== undefined))
+      await query(
+        'insert into directory_member (account_id, group_id, user_id, expires_at) values ($1, $2, $3, now() + $4::interval)',
+        [accountId, groupIds[each], userId, user.ends[each]],
+      );
     if (user.owns !== null)
       await query(
         "insert into role_grant (account_id, user_id, project_id, role) values ($1, $2, $3, 'OWNER')",

@@ -1,24 +1,44 @@
 /** The table `directory_member`, changed by sets. */
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import type { GroupMember } from '@headgate/contract';
+import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
-import { guardedPage } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { userColumns, userRow } from '../users/index.ts';
+import { presentUser, userColumns, userRow } from '../users/index.ts';
+
+const memberRow = {
+  ...userRow,
+  added_by: 'uuid?',
+  added_at: 'timestamptz?',
+  expires_at: 'timestamptz?',
+  reason: 'text?',
+} satisfies ColumnTypes;
 
 export const memberPage = guardedPage(
-  { parameters: { group_id: 'uuid', limit: 'bigint', offset: 'bigint' }, row: userRow },
+  { parameters: { group_id: 'uuid', limit: 'bigint', offset: 'bigint' }, row: memberRow },
   {
     rows: `
-    select ${userColumns} from directory_user
-    where account_id = $account_id and user_id in (
-      select m.user_id from directory_member m where m.account_id = $account_id and m.group_id = $group_id)
+    select ${userColumns}, m.added_by, m.added_at, m.expires_at, m.reason from directory_user
+    join (
+      select o.user_id as member_id, o.added_by, o.added_at, o.expires_at, o.reason from directory_member o
+      where o.account_id = $account_id and o.group_id = $group_id and ${inEffect('o')}) m on m.member_id = user_id
+    where account_id = $account_id
     order by user_name_key limit $limit offset $offset`,
     total: `
-    select count(*)::bigint as total from directory_member
-    where account_id = $account_id and group_id = $group_id`,
+    select count(*)::bigint as total from directory_member m
+    where m.account_id = $account_id and m.group_id = $group_id and ${inEffect('m')}`,
   },
 );
+
+export function presentMember(row: RowOf<typeof memberRow>): GroupMember {
+  const member: GroupMember = presentUser(row);
+  if (row.added_by !== null) member.addedBy = row.added_by;
+  if (row.added_at !== null) member.addedAt = row.added_at.toISOString();
+  if (row.expires_at !== null) member.expiresAt = row.expires_at.toISOString();
+  if (row.reason !== null) member.reason = row.reason;
+  return member;
+}
 
 const ofGroup = { account_id: 'uuid', group_id: 'uuid' } as const;
 
@@ -46,14 +66,42 @@ export async function findUnknownUsers(
 
 const changedRow = { user_id: 'uuid', display: 'text' } as const;
 const insertMembers = statement(
-  { parameters: { ...ofGroup, user_ids: 'uuid[]' }, row: changedRow },
+  {
+    parameters: {
+      ...ofGroup,
+      user_ids: 'uuid[]',
+      identity_issuer_id: 'uuid?',
+      added_by: 'uuid',
+      now: 'timestamptz',
+      expires_at: 'timestamptz?',
+      reason: 'text?',
+      replaces_end: 'boolean',
+    },
+    row: { ...changedRow, is_new: 'boolean' },
+  },
   `
-  with added as (
-    insert into directory_member (account_id, group_id, user_id)
-    select $account_id, $group_id, wanted.user_id from unnest($user_ids::uuid[]) as wanted (user_id)
-    on conflict do nothing returning user_id)
-  select a.user_id, coalesce(u.display_name, u.user_name) as display
-  from added a join directory_user u on u.account_id = $account_id and u.user_id = a.user_id`,
+  with present as (
+    select m.user_id, m.expires_at <= $now as has_ended,
+      $replaces_end and (m.expires_at is distinct from $expires_at or m.reason is distinct from $reason) as has_other_end
+    from directory_member m where m.account_id = $account_id and m.group_id = $group_id and m.user_id = any ($user_ids::uuid[])
+  ), independent as (
+    update directory_member m set identity_issuer_id = null from present p
+    where m.account_id = $account_id and m.group_id = $group_id and m.user_id = p.user_id and m.identity_issuer_id is not null
+      and $identity_issuer_id::uuid is null and p.has_ended is not true and not p.has_other_end
+  ), renewed as (
+    update directory_member m set identity_issuer_id = $identity_issuer_id, added_by = $added_by, added_at = $now,
+      expires_at = $expires_at, reason = $reason
+    from present p
+    where m.account_id = $account_id and m.group_id = $group_id and m.user_id = p.user_id and (p.has_ended or p.has_other_end)
+    returning m.user_id, p.has_ended is true as is_new
+  ), added as (
+    insert into directory_member (account_id, group_id, user_id, identity_issuer_id, added_by, added_at, expires_at, reason)
+    select $account_id, $group_id, wanted.user_id, $identity_issuer_id, $added_by, $now, $expires_at, $reason
+    from unnest($user_ids::uuid[]) as wanted (user_id)
+    on conflict do nothing returning user_id, true as is_new)
+  select a.user_id, coalesce(u.display_name, u.user_name) as display, a.is_new
+  from (select * from added union all select * from renewed) a
+  join directory_user u on u.account_id = $account_id and u.user_id = a.user_id`,
 );
 const deleteMembers = statement(
   { parameters: { ...ofGroup, user_ids: 'uuid[]' }, row: changedRow },
@@ -88,15 +136,28 @@ export interface MemberChange {
 
 export interface ChangedMembers {
   added: Link[];
+  /** With another end or reason. */
+  changed: Link[];
   removed: Link[];
 }
 
-/** Returns those that were really added and removed. */
+/** What is recorded with new members. */
+export interface Joining {
+  now: Date;
+  /** A sign-in at this issuer adds them, and may remove them. Without it, present members no longer depend on one. */
+  issuerId?: string;
+  /** Null: no end. Replaces that of present members; if it is missing, these keep theirs, and others get none. */
+  expiresAt?: Date | null | undefined;
+  reason?: string | undefined;
+}
+
+/** Returns those that were really added and removed, and those with another end or reason. */
 export async function changeMembers(
   tx: Transaction,
   scope: Scope,
   groupId: string,
   { keeps, added, removed }: MemberChange,
+  { now, issuerId, expiresAt, reason }: Joining,
 ): Promise<ChangedMembers> {
   const of = { account_id: scope.accountId, group_id: groupId };
   // Deleted since it was read: the request is repeated.
@@ -107,11 +168,47 @@ export async function changeMembers(
       ? nobody
       : tx.query(deleteMembers, { ...of, user_ids: [...removed] })
     : tx.query(deleteOthers, { ...of, user_ids: [...added] });
-  const come = added.size === 0 ? nobody : tx.query(insertMembers, { ...of, user_ids: [...added] });
-  const toLinks = (rows: readonly { user_id: string; display: string }[]) =>
-    rows.map(({ user_id, display }): Link => [user_id, display]);
+  const joining = {
+    identity_issuer_id: issuerId ?? null,
+    added_by: scope.actorId,
+    now,
+    expires_at: expiresAt ?? null,
+    reason: reason ?? null,
+    replaces_end: expiresAt !== undefined,
+  };
+  const come = added.size === 0 ? [] : tx.query(insertMembers, { ...of, ...joining, user_ids: [...added] });
   const [goneRows, comeRows] = await Promise.all([gone, come]);
-  return { added: toLinks(comeRows), removed: toLinks(goneRows) };
+  return {
+    added: toLinks(comeRows.filter(({ is_new }) => is_new)),
+    changed: toLinks(comeRows.filter(({ is_new }) => !is_new)),
+    removed: toLinks(goneRows),
+  };
+}
+
+const toLinks = (rows: readonly { user_id: string; display: string }[]) =>
+  rows.map(({ user_id, display }): Link => [user_id, display]);
+
+const mostEnded = 1_000;
+const deleteEnded = statement(
+  { parameters: { ...ofGroup, now: 'timestamptz' }, row: { ...changedRow, has_others: 'boolean' } },
+  `
+  with ended as (
+    select m.user_id from directory_member m
+    where m.account_id = $account_id and m.group_id = $group_id and m.expires_at <= $now limit ${mostEnded}
+  ), removed as (
+    delete from directory_member m using ended e
+    where m.account_id = $account_id and m.group_id = $group_id and m.user_id = e.user_id returning m.user_id)
+  select r.user_id, coalesce(u.display_name, u.user_name) as display, exists (
+      select from directory_member o where o.account_id = $account_id and o.group_id = $group_id
+        and not exists (select from ended e where e.user_id = o.user_id)) as has_others
+  from removed r join directory_user u on u.account_id = $account_id and u.user_id = r.user_id`,
+);
+
+/** Removes up to 1,000 members whose time is over. */
+export async function removeEndedMembers(tx: Transaction, scope: Scope, groupId: string, now: Date) {
+  const rows = await tx.query(deleteEnded, { account_id: scope.accountId, group_id: groupId, now });
+  const changed: ChangedMembers = { added: [], changed: [], removed: toLinks(rows) };
+  return { changed, isEmptied: rows[0]?.has_others === false };
 }
 
 const foresee = statement(
@@ -137,7 +234,7 @@ const foresee = statement(
     select m.group_id, m.user_id from directory_role r
     join directory_member m on m.account_id = r.account_id and m.group_id = r.group_id
     join directory_user u on u.account_id = m.account_id and u.user_id = m.user_id and u.active
-    where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN')
+    where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN' and m.expires_at is null)
   select
     exists (select from leaving) or exists (select from coming) as changes,
     not exists (select from present) as was_empty,
@@ -152,7 +249,7 @@ const foresee = statement(
 
 export type Forecast = Awaited<ReturnType<typeof foreseeChange>>;
 
-/** What a change of a group that gives a role leads to, before it is made. */
+/** What a change of a group that gives a role leads to, before it is made. A Super Admin for a time does not count. */
 export async function foreseeChange(
   tx: Transaction,
   scope: Scope,

@@ -7,7 +7,7 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { resolveGrantedWord } from '../custom-roles/index.ts';
+import { requireLastingSuperAdmin, resolveGrantedWord } from '../custom-roles/index.ts';
 import { lockSuperAdminsOfGroup, requireOtherSuperAdmin } from '../users/index.ts';
 import {
   deleteGroup as deleteRow,
@@ -163,9 +163,10 @@ async function readNewRole(
       environmentName: environmentName === undefined ? stored.environment : environmentName,
     },
   );
-  const staysSuperAdmin =
+  const givesSuperAdmin =
     resolved.grantedRole?.role === 'SUPER_ADMIN' && resolved.grantedRole.projectId === null;
-  if (stored.gives_super_admin && !staysSuperAdmin)
+  if (!stored.gives_super_admin && givesSuperAdmin) await requireLastingSuperAdmin(tx, { scope, now }, null);
+  if (stored.gives_super_admin && !givesSuperAdmin)
     await requireOtherSuperAdmin(tx, scope, { groupId: stored.group_id });
   return resolved;
 }

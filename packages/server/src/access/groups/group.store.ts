@@ -10,7 +10,7 @@ import {
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { foldName } from '../users/index.ts';
 
@@ -72,11 +72,11 @@ export const groupsOfUser = guardedPage(
     rows: `
     select ${columns} from directory_member m
     join directory_group g on g.account_id = m.account_id and g.group_id = m.group_id
-    where m.account_id = $account_id and m.user_id = $user_id
+    where m.account_id = $account_id and m.user_id = $user_id and ${inEffect('m')}
     order by g.display_name_key limit $limit offset $offset`,
     total: `
-    select count(*)::bigint as total from directory_member
-    where account_id = $account_id and user_id = $user_id`,
+    select count(*)::bigint as total from directory_member m
+    where m.account_id = $account_id and m.user_id = $user_id and ${inEffect('m')}`,
   },
 );
 

@@ -1,4 +1,5 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
+import { createEndedMembershipJob, type EndedMembershipServices } from './ended-memberships.ts';
 import { groupRoutes } from './group.routes.ts';
 import { groupMemberRoutes } from './group-member.routes.ts';
 
@@ -26,10 +27,11 @@ export { findEnvironmentName, findProject, type GrantedRole, setGrantedRole } fr
 export { listRolesAt } from './group-role.ts';
 export { describeMemberChange, judgeForecast, listForEvent } from './member-rules.ts';
 
-export const groups: Slice = {
+export const groups: Slice<EndedMembershipServices> = {
   name: 'groups',
   routes(endpoints) {
     groupRoutes(endpoints);
     groupMemberRoutes(endpoints);
   },
+  periodic: (services) => [createEndedMembershipJob(services)],
 };

@@ -1,7 +1,7 @@
 /** What a change of the members of a group may do, and how events list them. */
 import { problem } from '../../kernel/http/problems.ts';
 import type { LockedGroup } from './group.store.ts';
-import type { ChangedMembers, Forecast, Link } from './group-member.store.ts';
+import type { ChangedMembers, Forecast, Joining, Link } from './group-member.store.ts';
 
 /**
  * Whether the change empties a group that gives a role. Throws `last-super-admin-user`, and
@@ -23,7 +23,18 @@ export function listForEvent(links: readonly Link[]) {
   return links.length > namedMembers ? { members, count: links.length } : { members };
 }
 
-/** The states of an event about members: those that were removed, and those that were added. */
-export function describeMemberChange({ added, removed }: ChangedMembers) {
-  return { before: { removed: listForEvent(removed) }, after: { added: listForEvent(added) } };
+/** The states of an event about members: those that were removed, and those that were added or have another end. */
+export function describeMemberChange(
+  { added, changed, removed }: ChangedMembers,
+  { expiresAt, reason }: Pick<Joining, 'expiresAt' | 'reason'> = {},
+) {
+  return {
+    before: { removed: listForEvent(removed) },
+    after: {
+      added: listForEvent(added),
+      ...(changed.length > 0 ? { changed: listForEvent(changed) } : {}),
+      ...(expiresAt === undefined ? {} : { expiresAt: expiresAt?.toISOString() ?? null }),
+      ...(reason === undefined ? {} : { reason }),
+    },
+  };
 }

@@ -7,6 +7,7 @@ export const buildIssuer = ({ named }: Place) => ({
   clientId: 'headgate',
   userClaim: 'preferred_username',
   domains: ['example.com'],
+  groupsClaim: 'groups',
   clientSecret: 'correct horse battery staple',
 });
 

@@ -153,6 +153,7 @@ function toColumns(body: Settings) {
     user_attribute: body.userAttribute ?? 'userName',
     domains: body.domains ?? [],
     creates_users: body.createUsers ?? false,
+    groups_claim: body.groupsClaim ?? null,
     enabled: body.enabled ?? true,
   };
 }

@@ -29,6 +29,7 @@ const issuerRow = {
   user_attribute: typed<'userName' | 'externalId'>('text'),
   domains: typed<string[]>('text[]'),
   creates_users: 'boolean',
+  groups_claim: 'text?',
   enabled: 'boolean',
   version: 'bigint',
   created_at: 'timestamptz',
@@ -109,7 +110,7 @@ const updateOne = statement(
   `update identity_issuer set name = $name, issuer = $issuer, client_id = $client_id,
     client_secret_sealed = $client_secret_sealed, scopes = $scopes, subject_claim = $subject_claim,
     user_claim = $user_claim, user_attribute = $user_attribute, domains = $domains, creates_users = $creates_users,
-    enabled = $enabled, version = $version, created_at = $created_at, updated_at = $updated_at
+    groups_claim = $groups_claim, enabled = $enabled, version = $version, created_at = $created_at, updated_at = $updated_at
   where account_id = $account_id and identity_issuer_id = $identity_issuer_id`,
 );
 const forgetSubjects = statement(
@@ -234,6 +235,7 @@ export function presentIssuer(row: IssuerRow, publicUrl: string): IdentityIssuer
     userAttribute: row.user_attribute,
     domains: row.domains,
     createUsers: row.creates_users,
+    ...(row.groups_claim === null ? {} : { groupsClaim: row.groups_claim }),
     enabled: row.enabled,
     redirectUri: buildCallback(publicUrl, row.identity_issuer_id),
     backchannelLogoutUri: buildLogout(publicUrl, row.identity_issuer_id),

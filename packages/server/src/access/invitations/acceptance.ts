@@ -67,12 +67,12 @@ export async function acceptInvitation(
   for (const groupId of invitation.group_ids) {
     const group = await lockGroup(tx, scope, groupId);
     const change = { keeps: true, added: new Set([userId]), removed: new Set<string>() };
-    const changed = await changeMembers(tx, scope, groupId, change);
+    const changed = await changeMembers(tx, { accountId, actorId: created_by }, groupId, change, { now });
     updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
     const joined = { type: 'group', id: groupId, name: group.display_name };
     events.push({ name: 'group-members-changed', subject: joined, ...describeMemberChange(changed) });
   }
-  useInvitation(tx, invitation, userId);
+  useInvitation(tx, invitation, userId, now);
   const after = { userId, groupIds: invitation.group_ids, roles: invitation.roles, invitedBy: created_by };
   events.push({ name: 'invitation-accepted', subject: buildInvitationSubject(invitation), after });
   return { userId, events };

@@ -10,9 +10,11 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { isDirectoryManaged, readGrants } from '../credentials/index.ts';
+import { requireLastingSuperAdmin } from '../custom-roles/index.ts';
 import { isSignInAddress } from '../sign-in/index.ts';
 import {
   deleteInvitationRow,
+  giveSuperAdmin,
   type InvitationRow,
   insertInvitation,
   invitationPage,
@@ -61,6 +63,8 @@ export function invitationRoutes(
       expires_at: new Date(now.getTime() + minutes * 60_000),
     };
     const groupIds = body.groupIds ?? [];
+    if (await giveSuperAdmin(tx, accountId, groupIds))
+      await requireLastingSuperAdmin(tx, { scope, now }, null);
     const secret = await insertInvitation(tx, sealer, accountId, { row, groupIds, roles });
     if (body.email !== undefined) {
       const reason = await inviteByMail(tx, { accountId, invitationId, email: body.email }, now);

@@ -225,11 +225,19 @@ export const findInvitationParameters = (sealer: Sealer, secret: string, now: Da
 });
 
 const useUp = statement(
-  { parameters: { account_id: 'uuid', invitation_id: 'uuid', user_id: 'uuid' } },
+  {
+    parameters: {
+      account_id: 'uuid',
+      invitation_id: 'uuid',
+      user_id: 'uuid',
+      added_by: 'uuid',
+      added_at: 'timestamptz',
+    },
+  },
   `
   with roles as (
-    insert into role_grant (account_id, user_id, project_id, environment_name, role)
-    select account_id, $user_id::uuid, project_id, environment_name, role from invitation_role
+    insert into role_grant (account_id, user_id, project_id, environment_name, role, added_by, added_at)
+    select account_id, $user_id::uuid, project_id, environment_name, role, $added_by::uuid, $added_at::timestamptz from invitation_role
     where account_id = $account_id and invitation_id = $invitation_id)
   delete from invitation where account_id = $account_id and invitation_id = $invitation_id`,
 );
@@ -237,8 +245,28 @@ const useUp = statement(
 /** Gives the user the roles of the invitation, and removes that. */
 export function useInvitation(
   tx: Transaction,
-  { account_id, invitation_id }: FoundInvitation,
+  { account_id, invitation_id, created_by: added_by }: FoundInvitation,
   userId: string,
+  now: Date,
 ): void {
-  tx.send(useUp, { account_id, invitation_id, user_id: userId });
+  tx.send(useUp, { account_id, invitation_id, user_id: userId, added_by, added_at: now });
+}
+
+const selectSuperAdmins = statement(
+  { parameters: { account_id: 'uuid', group_ids: 'uuid[]' }, row: { found: 'boolean' } },
+  `
+  select exists (
+    select from directory_role r
+    where r.account_id = $account_id and r.group_id = any ($group_ids) and r.project_id is null and r.role = 'SUPER_ADMIN') as found`,
+);
+
+/** Whether one of the groups does. */
+export async function giveSuperAdmin(
+  tx: Transaction,
+  accountId: string,
+  groupIds: readonly string[],
+): Promise<boolean> {
+  const possible = groupIds.filter(isUuid);
+  const [row] = await tx.query(selectSuperAdmins, { account_id: accountId, group_ids: possible });
+  return row?.found === true;
 }

@@ -74,6 +74,8 @@ const insertOne = statement(
     },
   },
   `
+  with signed_in as (
+    update directory_user set last_signed_in_at = $created_at where account_id = $account_id and user_id = $user_id)
   insert into sign_in_session (account_id, session_id, user_id, secret_digest, method, identity_issuer_id, issuer_session,
     address, user_agent, created_at, last_used_at, idle_until, expires_at)
   values ($account_id, $session_id, $user_id, $secret_digest, $method, $identity_issuer_id, $issuer_session,

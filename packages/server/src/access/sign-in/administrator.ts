@@ -5,6 +5,7 @@
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import { inEffect } from '../../kernel/security/guarded-read.ts';
 import {
   changeMembers,
   describeMemberChange,
@@ -26,12 +27,13 @@ const foundUser = {
 type FoundUser = RowOf<typeof foundUser>;
 
 const selectUser = statement(
-  { parameters: { account_id: 'uuid', user_name_key: 'text' }, row: foundUser },
+  { parameters: { account_id: 'uuid', user_name_key: 'text', now: 'timestamptz' }, row: foundUser },
   `
   select u.user_id, u.user_name, u.active, exists (
       select from directory_member m
       join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
-      where m.account_id = u.account_id and m.user_id = u.user_id and r.project_id is null and r.role = 'SUPER_ADMIN')
+      where m.account_id = u.account_id and m.user_id = u.user_id and r.project_id is null and r.role = 'SUPER_ADMIN'
+        and ${inEffect('m')})
     as is_super_admin
   from directory_user u where u.account_id = $account_id and u.user_name_key = $user_name_key for update`,
 );
@@ -64,6 +66,7 @@ export async function ensureAdministrator(
   const [found] = await tx.query(selectUser, {
     account_id: accountId,
     user_name_key: foldName(administratorName),
+    now,
   });
   if (found !== undefined) return found.active && found.is_super_admin ? { ...found, events } : undefined;
   const user = await createUser(tx, accountId, { now, newId }, events);
@@ -127,6 +130,6 @@ async function joinGroup(
     events.push({ name: 'group-created', subject, after: { displayName: groupName, role: 'SUPER_ADMIN' } });
   }
   const change = { keeps: true, added: new Set([userId]), removed: new Set<string>() };
-  const changed = await changeMembers(tx, scope, groupId, change);
+  const changed = await changeMembers(tx, scope, groupId, change, { now });
   events.push({ name: 'group-members-changed', subject, ...describeMemberChange(changed) });
 }

@@ -25,6 +25,7 @@ import {
   setSessionCookie,
   setShortCookie,
 } from '../sessions/index.ts';
+import { followGroupsClaim } from './claimed-groups.ts';
 import { namePendingCookie, openPending, pendingSeconds, sealPending } from './pending-sign-in.ts';
 import { findPerson, findUserBySubject, isStorable, PersonRefused } from './person.ts';
 import { sendPage, sendUnavailable } from './sign-in.page.ts';
@@ -169,7 +170,9 @@ function signIn(
   return database.transaction(async (tx) => {
     if (!(await holdIssuer(tx, issuer)))
       throw new IssuerFailed('The settings of the issuer were changed just now. Begin again.');
-    const person = await findPerson(tx, issuer, claims, { now: clock.now(), newId });
+    const now = clock.now();
+    const person = await findPerson(tx, issuer, claims, { now, newId });
+    const ofGroups = await followGroupsClaim(tx, issuer, claims, person, now);
     const { secret, events } = await beginSession(tx, services, request, {
       accountId: issuer.account_id,
       userId: person.userId,
@@ -181,7 +184,11 @@ function signIn(
         session: typeof claims.sid === 'string' && isStorable(claims.sid) ? claims.sid : undefined,
       },
     });
-    record(services, tx, request, issuer.account_id, person.userId, [...person.events, ...events]);
+    record(services, tx, request, issuer.account_id, person.userId, [
+      ...person.events,
+      ...ofGroups,
+      ...events,
+    ]);
     return secret;
   });
 }

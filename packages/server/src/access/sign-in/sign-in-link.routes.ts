@@ -2,6 +2,7 @@ import { createSignInLink, defaultLinkMinutes } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
+import { requireLastingSuperAdmin } from '../custom-roles/index.ts';
 import { lockUser } from '../users/index.ts';
 import { isSignInAddress } from './sign-in-address.ts';
 import { replaceLink } from './sign-in-link.store.ts';
@@ -19,8 +20,11 @@ export function signInLinkRoutes(
 ): void {
   write(createSignInLink, async ({ tx, scope, params, body, now }) => {
     if (!isSignInAddress(new URL(publicUrl))) throw problem('sign-in-unavailable', { publicUrl });
-    const { user_id: userId, user_name: name, active } = await lockUser(tx, scope, params.userId);
+    const user = await lockUser(tx, scope, params.userId);
+    const { user_id: userId, user_name: name, active } = user;
     if (!active) throw problem('user-inactive', { name });
+    if (user.is_super_admin && userId !== scope.actorId)
+      await requireLastingSuperAdmin(tx, { scope, now }, null);
     const minutes = body.validMinutes ?? defaultLinkMinutes;
     const expiresAt = new Date(now.getTime() + minutes * 60_000);
     const { accountId } = scope;

@@ -39,14 +39,17 @@ const selectOthers = statement(
     select m.group_id, m.user_id from directory_role r
     join directory_member m on m.account_id = r.account_id and m.group_id = r.group_id
     join directory_user u on u.account_id = m.account_id and u.user_id = m.user_id and u.active
-    where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN')
+    where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN' and m.expires_at is null)
   select exists (select from super_admin) as had_super_admin,
     exists (select from super_admin s
       where s.user_id is distinct from $without_user::uuid and s.group_id is distinct from $without_group::uuid)
       as will_have_super_admin`,
 );
 
-/** Throws `last-super-admin-user` if the account would lose its last active Super Admin with this user or group. */
+/**
+ * Throws `last-super-admin-user` if the account would lose its last active Super Admin with this user or group. One for
+ * a time does not count.
+ */
 export async function requireOtherSuperAdmin(
   tx: Transaction,
   scope: Scope,

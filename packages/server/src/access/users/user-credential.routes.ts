@@ -6,6 +6,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import { clientSecretPurpose, generateClientId } from '../credentials/index.ts';
+import { requireLastingSuperAdmin } from '../custom-roles/index.ts';
 import { lockUser, userById } from './user.store.ts';
 import {
   insertUserCredential,
@@ -25,9 +26,13 @@ export function userCredentialRoutes({ read, write }: Endpoints, { sealer }: { s
   });
 
   write(createUserCredential, async ({ tx, scope, params, body, now, newId }) => {
-    const { user_id: userId, user_name: name } = await lockUser(tx, scope, params.userId);
+    const user = await lockUser(tx, scope, params.userId);
+    const { user_id: userId, user_name: name } = user;
     const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
     if (expiresAt !== null && expiresAt <= now) throw problem('expiry-in-the-past');
+    // The own one ends with the own role.
+    if (user.is_super_admin && userId !== scope.actorId)
+      await requireLastingSuperAdmin(tx, { scope, now }, expiresAt);
     const secret = generateSecret();
     const [credentialId, clientId] = [newId(), generateClientId()];
     insertUserCredential(tx, scope, {

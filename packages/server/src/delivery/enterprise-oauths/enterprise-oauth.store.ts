@@ -10,7 +10,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 
 const oauthRow = {
   enterprise_oauth_id: 'uuid',
@@ -181,7 +181,8 @@ export const mayUseOauth = `(exists (
       where s.account_id = $account_id and s.enterprise_oauth_id = o.enterprise_oauth_id and s.project_id = $project_id)
     or exists (
       select from account_role r
-      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${managers})))`;
+      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${managers})
+        and ${inEffect('r')}))`;
 
 /** A connection that the caller may use for the project. */
 export const usableEnterpriseOauth = guardedRead(

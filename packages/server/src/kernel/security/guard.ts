@@ -63,6 +63,7 @@ export async function findRefusal(
 
 const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
+// For words only, so the clock of PostgreSQL is good enough.
 const selectRoles = statement(
   {
     parameters: { account_id: 'uuid', principal_id: 'uuid', project_id: 'uuid?' },
@@ -71,9 +72,11 @@ const selectRoles = statement(
   `
   select role, null as environment_name, true as of_account
   from account_role where account_id = $account_id and principal_id = $principal_id
+    and (expires_at is null or expires_at > now())
   union
   select role, environment_name, false
   from place_role where account_id = $account_id and principal_id = $principal_id and project_id = $project_id
+    and (expires_at is null or expires_at > now())
   order by of_account desc, environment_name nulls first, role`,
 );
 

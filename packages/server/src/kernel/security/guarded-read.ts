@@ -45,10 +45,14 @@ const sqlRights = (environment?: string) => {
     $other_principal_ids::uuid[])`;
 };
 
+/** SQL condition: the row, of a view of roles or of `directory_member`, has not ended. */
+export const inEffect = (row: string) => `(${row}.expires_at is null or ${row}.expires_at > $now)`;
+
 /** SQL condition: the caller may see all projects of the account. */
 export const callerSeesAll = `exists (
   select from account_role caller
-  where caller.account_id = $account_id and caller.principal_id = $principal_id and caller.role = 'SUPER_ADMIN')`;
+  where caller.account_id = $account_id and caller.principal_id = $principal_id and caller.role = 'SUPER_ADMIN'
+    and ${inEffect('caller')})`;
 
 type Guarded<Row> = Row & { standing: Standing; found: true | null };
 

@@ -17,7 +17,7 @@ export function deliveryRoutes({ read, write }: Endpoints): void {
   });
 
   write(redeliverWebhook, async ({ tx, scope, params, body, now }) => {
-    const webhook = await lockWebhook(tx, scope, params.webhookId);
+    const webhook = await lockWebhook(tx, { scope, now }, params.webhookId);
     const deliveryIds = body.deliveryIds?.map(toUuid);
     const repeated = new Set(await repeatDeliveries(tx, scope, webhook.webhook_id, deliveryIds, now));
     const missing = body.deliveryIds?.find((id) => !repeated.has(id));

@@ -94,7 +94,7 @@ export function webhookRoutes(
     await requirePlace(rows, body);
     const url = body.url === undefined ? undefined : await requireAllowedUrl(egress, body.url);
     return commit(JSON.stringify(body), async (tx) => {
-      const stored = await lockWebhook(tx, scope, params.webhookId);
+      const stored = await lockWebhook(tx, { scope, now }, params.webhookId);
       requireMatch(headers['If-Match'], renderWebhookEtag(stored));
       const format = body.format ?? stored.format;
       // Lineage has events of its own.
@@ -126,15 +126,15 @@ export function webhookRoutes(
     });
   });
 
-  write(deleteWebhook, async ({ tx, scope, params, headers }) => {
-    const stored = await lockWebhook(tx, scope, params.webhookId);
+  write(deleteWebhook, async ({ tx, scope, now, params, headers }) => {
+    const stored = await lockWebhook(tx, { scope, now }, params.webhookId);
     requireMatch(headers['If-Match'], renderWebhookEtag(stored));
     deleteWebhookRow(tx, scope, stored.webhook_id);
     return { events: [buildWebhookEvent('webhook-deleted', stored, { before: describeWebhook(stored) })] };
   });
 
   write(rotateWebhook, async ({ tx, scope, params, body, now }) => {
-    const stored = await lockWebhook(tx, scope, params.webhookId);
+    const stored = await lockWebhook(tx, { scope, now }, params.webhookId);
     const secret = generateWebhookSecret();
     const previousUntil = addSeconds(now, body.overlapSeconds ?? 0);
     rotateSecretRow(tx, scope, {
@@ -151,7 +151,7 @@ export function webhookRoutes(
   });
 
   write(testWebhook, async ({ tx, scope, params, now }) => {
-    const stored = await lockWebhook(tx, scope, params.webhookId);
+    const stored = await lockWebhook(tx, { scope, now }, params.webhookId);
     if (stored.state === 'paused') throw problem('webhook-is-paused');
     hastenDeliveries(tx, scope, stored.webhook_id, now);
     // By these ids the event is sent to this webhook, whatever its filters are.

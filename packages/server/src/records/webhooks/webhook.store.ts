@@ -14,7 +14,7 @@ import {
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { insertWork } from '../../kernel/work/server-work.ts';
 
@@ -157,20 +157,22 @@ export async function insertWebhook(
 const ownerReadsMore = `
   w.owner_id <> $principal_id::uuid and not exists (
     select from account_role r
-    where r.account_id = w.account_id and r.principal_id = $principal_id and r.role = 'SUPER_ADMIN')
+    where r.account_id = w.account_id and r.principal_id = $principal_id and r.role = 'SUPER_ADMIN'
+      and ${inEffect('r')})
   and (exists (
     select from account_role r
-    where r.account_id = w.account_id and r.principal_id = w.owner_id and r.role = 'SUPER_ADMIN')
+    where r.account_id = w.account_id and r.principal_id = w.owner_id and r.role = 'SUPER_ADMIN'
+      and ${inEffect('r')})
   or exists (
     select from place_role theirs
-    where theirs.account_id = w.account_id and theirs.principal_id = w.owner_id and not exists (
+    where theirs.account_id = w.account_id and theirs.principal_id = w.owner_id and ${inEffect('theirs')} and not exists (
       select from place_role own
       where own.account_id = w.account_id and own.principal_id = $principal_id and own.project_id = theirs.project_id
-        and (own.environment_name is null or own.environment_name = theirs.environment_name)))) as owner_reads_more`;
+        and (own.environment_name is null or own.environment_name = theirs.environment_name) and ${inEffect('own')}))) as owner_reads_more`;
 
 const lockOne = statement(
   {
-    parameters: { account_id: 'uuid', principal_id: 'uuid', webhook_id: 'uuid' },
+    parameters: { account_id: 'uuid', principal_id: 'uuid', webhook_id: 'uuid', now: 'timestamptz' },
     row: { ...webhookRow, owner_reads_more: 'boolean' },
   },
   `
@@ -178,11 +180,16 @@ const lockOne = statement(
 );
 
 /** For a change. Throws `webhook-not-found` and `webhook-of-owner-with-more-rights`. */
-export async function lockWebhook(tx: Transaction, scope: Scope, id: string): Promise<WebhookRow> {
+export async function lockWebhook(
+  tx: Transaction,
+  { scope, now }: { scope: Scope; now: Date },
+  id: string,
+): Promise<WebhookRow> {
   const found = await tx.query(lockOne, {
     account_id: scope.accountId,
     principal_id: scope.actorId,
     webhook_id: toUuid(id),
+    now,
   });
   const { owner_reads_more: ownerReadsMore, ...row } = requireRow(found, () =>
     problem('webhook-not-found', { id }),

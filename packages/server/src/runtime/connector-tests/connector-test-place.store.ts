@@ -1,7 +1,7 @@
 /** Reads what a test needs: the profile, the environment with its agent, and what the connection names. */
 import { type ConnectorOauthState, permissions, testFlexConnector } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, typed } from '../../kernel/database/database.ts';
-import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import { allowedInEnvironment, answeringColumns, answeringOf } from '../../workspace/agents/index.ts';
 
 /** The roles that may read profiles. */
@@ -15,7 +15,8 @@ export const testedProfile = guardedRead(
   `
   select exists (
       select from account_role r
-      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${readers})) as may_read,
+      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${readers})
+        and ${inEffect('r')}) as may_read,
     p.name, p.profile
   from (select) one
   left join connector_profile p on p.account_id = $account_id and p.kind = $kind and p.profile_id = $profile_id

@@ -19,7 +19,7 @@ import {
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { isUuid, toUuid } from '../../kernel/identifiers.ts';
-import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { hasLiveInstance } from './agent.status.ts';
@@ -101,7 +101,8 @@ export const agentById = guardedRead(
   },
   `select ${renderColumns('$now')}, exists (
       select from account_role r
-      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${managers})) as may_manage
+      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${managers})
+        and ${inEffect('r')}) as may_manage
   from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
 );
 

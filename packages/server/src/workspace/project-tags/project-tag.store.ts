@@ -9,7 +9,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { callerSeesAll, guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
 const projectTagRow = {
@@ -45,7 +45,8 @@ export const projectTagByName = guardedRead(
 const found = `t.account_id = $account_id and t.name = $name and ($value::text is null or t.value = $value)
     and (${callerSeesAll} or t.project_id in (
       select g.project_id from granted_role g
-      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null))`;
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null
+        and ${inEffect('g')}))`;
 
 export const taggedProjectPage = guardedPage(
   {

@@ -10,7 +10,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { callerSeesAll, guardedPage, guardedRead, inEffect } from '../../kernel/security/guarded-read.ts';
 import { isUserScope, type Scope } from '../../kernel/security/permissions.ts';
 
 const projectRow = {
@@ -26,7 +26,8 @@ const projectColumns = Object.keys(projectRow).join(', ');
 export type ProjectRow = RowOf<typeof projectRow>;
 
 const visible = `account_id = $account_id and (${callerSeesAll} or project_id in (
-  select g.project_id from granted_role g where g.account_id = $account_id and g.principal_id = $principal_id))`;
+  select g.project_id from granted_role g where g.account_id = $account_id and g.principal_id = $principal_id
+    and ${inEffect('g')}))`;
 
 export const projectPage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: projectRow },
@@ -66,10 +67,19 @@ const insertOne = statement(
     $agent_deployment_type, $version, $created_at)`,
 );
 const insertOwner = statement(
-  { parameters: { account_id: 'uuid', credential_id: 'uuid?', user_id: 'uuid?', project_id: 'uuid' } },
+  {
+    parameters: {
+      account_id: 'uuid',
+      credential_id: 'uuid?',
+      user_id: 'uuid?',
+      project_id: 'uuid',
+      added_by: 'uuid',
+      added_at: 'timestamptz',
+    },
+  },
   `
-  insert into role_grant (account_id, credential_id, user_id, project_id, role)
-  values ($account_id, $credential_id, $user_id, $project_id, 'OWNER')`,
+  insert into role_grant (account_id, credential_id, user_id, project_id, role, added_by, added_at)
+  values ($account_id, $credential_id, $user_id, $project_id, 'OWNER', $added_by, $added_at)`,
 );
 
 /** The caller becomes the project's Owner. */
@@ -91,6 +101,8 @@ export function insertProject(
     credential_id: isUser ? null : scope.actorId,
     user_id: isUser ? scope.actorId : null,
     project_id: row.project_id,
+    added_by: scope.actorId,
+    added_at: now,
   });
 }
 

@@ -3,6 +3,7 @@ import type { AccountEvent } from '../../../kernel/database/events.ts';
 import { requireMatch } from '../../../kernel/http/if-match.ts';
 import { problem } from '../../../kernel/http/problems.ts';
 import { toUuid } from '../../../kernel/identifiers.ts';
+import { requireLastingSuperAdmin } from '../../custom-roles/index.ts';
 import {
   type ChangedMembers,
   changeMembers,
@@ -55,7 +56,9 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
   };
   await insertGroup(tx, scope, group);
   if (grantedRole !== undefined) setGrantedRole(tx, scope, group.group_id, grantedRole);
-  const changed = await changeMembers(tx, scope, group.group_id, change);
+  if (grantedRole?.role === 'SUPER_ADMIN' && change.added.size > 0)
+    await requireLastingSuperAdmin(tx, write, null);
+  const changed = await changeMembers(tx, scope, group.group_id, change, { now });
   const after = { ...summarize(group), ...(changed.added.length > 0 ? listForEvent(changed.added) : {}) };
   return finish(write, group, changed, {
     status: 201,
@@ -95,14 +98,14 @@ export async function patchGroup(write: DirectoryWrite, id: string, body: Fields
 }
 
 export async function deleteGroup(write: DirectoryWrite, id: string): Promise<Written> {
-  const { tx, scope } = write;
+  const { tx, scope, now } = write;
   const stored = await lock(write, id);
   if (stored.gives_super_admin && !(await write.isSuperAdmin))
     throw problem('directory-limit', { reason: 'cannot delete a group that gives SUPER_ADMIN' });
   const everyone: MemberChange = { keeps: false, added: new Set(), removed: new Set() };
   if (stored.gives_role)
     judgeForecast(stored, await foreseeChange(tx, scope, stored.group_id, everyone), write.isConfirmed);
-  const { removed } = await changeMembers(tx, scope, stored.group_id, everyone);
+  const { removed } = await changeMembers(tx, scope, stored.group_id, everyone, { now });
   deleteRow(tx, scope, stored.group_id);
   const before = { ...summarize(stored), ...(removed.length > 0 ? listForEvent(removed) : {}) };
   const group = [stored.group_id, stored.display_name] as const;
@@ -137,7 +140,7 @@ async function changeGroup(
   await requireFreeName(tx, scope, stored, after.display_name);
   await requireUsers(write, change.added);
   const isEmptied = await judgeChange(write, stored, change);
-  const changed = await changeMembers(tx, scope, stored.group_id, change);
+  const changed = await changeMembers(tx, scope, stored.group_id, change, { now });
   if (role !== undefined) setGrantedRole(tx, scope, stored.group_id, role.role);
   const events: AccountEvent[] = [];
   const isSame = JSON.stringify(summarize(stored)) === JSON.stringify(summarize(after));
@@ -174,8 +177,9 @@ async function readNewRole(write: DirectoryWrite, stored: LockedGroup, resource:
   const isUnchanged = isSameRole(role.columns, stored) && (role.role !== undefined) === stored.gives_role;
   if (isUnchanged) return undefined;
   await requireRoleRight(write);
-  const staysSuperAdmin = role.role?.role === 'SUPER_ADMIN' && role.role.projectId === null;
-  if (stored.gives_super_admin && !staysSuperAdmin)
+  const givesSuperAdmin = role.role?.role === 'SUPER_ADMIN' && role.role.projectId === null;
+  if (!stored.gives_super_admin && givesSuperAdmin) await requireLastingSuperAdmin(write.tx, write, null);
+  if (stored.gives_super_admin && !givesSuperAdmin)
     await requireOtherSuperAdmin(write.tx, write.scope, { groupId: stored.group_id });
   return role;
 }
@@ -194,6 +198,8 @@ async function judgeChange(
     throw problem('directory-limit', {
       reason: 'cannot change the members of a group that gives SUPER_ADMIN',
     });
+  if (stored.gives_super_admin && change.added.size > 0)
+    await requireLastingSuperAdmin(write.tx, write, null);
   return judgeForecast(stored, forecast, write.isConfirmed);
 }
 

@@ -1,5 +1,7 @@
 /** Which events of the log a principal may read at this moment. */
+
 import { type Read, statement, typed } from '../../../kernel/database/database.ts';
+import { inEffect } from '../../../kernel/security/guarded-read.ts';
 import { findRequiredRoles, type Standing } from '../../../kernel/security/permissions.ts';
 
 /** All events of the account, or those of some projects. */
@@ -27,7 +29,8 @@ const selectReaches = statement(
   `
   select guard.standing, case when guard.standing = 'forbidden' then array(
     select distinct g.project_id from granted_role g
-    where g.account_id = $account_id and g.principal_id = reader.principal_id and g.environment_name is null order by 1) else '{}' end as projects
+    where g.account_id = $account_id and g.principal_id = reader.principal_id and g.environment_name is null
+      and ${inEffect('g')} order by 1) else '{}' end as projects
   from unnest($principal_ids::uuid[], $user_access_ids::uuid[]) with ordinality as reader (principal_id, user_credential_id, place)
   cross join lateral rights($account_id, reader.principal_id, null, null, '${roles.account}'::text[], '{}', '{}',
     $now, reader.user_credential_id) guard

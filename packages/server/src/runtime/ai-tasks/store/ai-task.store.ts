@@ -17,7 +17,7 @@ import {
   typed,
 } from '../../../kernel/database/database.ts';
 import { problem } from '../../../kernel/http/problems.ts';
-import { callerSeesAll, guardedPage, guardedRead } from '../../../kernel/security/guarded-read.ts';
+import { callerSeesAll, guardedPage, guardedRead, inEffect } from '../../../kernel/security/guarded-read.ts';
 import { findUserAccessId, type Scope } from '../../../kernel/security/permissions.ts';
 import { insertWork } from '../../../kernel/work/server-work.ts';
 import { taskKind } from './task-state.ts';
@@ -85,7 +85,8 @@ const itemRow = {
 /** SQL: what the caller may read and asks for, of the projects `p` and their tasks `t`. */
 const isProjectListed = `p.account_id = $account_id and (${callerSeesAll} or p.project_id in (
       select g.project_id from granted_role g
-      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null))
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null
+        and ${inEffect('g')}))
     and ($in_project_id::uuid is null or p.project_id = $in_project_id)`;
 const isTaskListed = `t.account_id = p.account_id and t.project_id = p.project_id
     and ($branch_name::text is null or t.branch_name = $branch_name) and ($status::text is null or t.status = $status)`;

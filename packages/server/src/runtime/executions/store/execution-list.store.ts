@@ -7,7 +7,12 @@
 import type { ExecutionStatus } from '@headgate/contract';
 import { type ParametersOf, typed } from '../../../kernel/database/database.ts';
 import { toUuid } from '../../../kernel/identifiers.ts';
-import { callerSeesAll, type GuardedRead, guardedRead } from '../../../kernel/security/guarded-read.ts';
+import {
+  callerSeesAll,
+  type GuardedRead,
+  guardedRead,
+  inEffect,
+} from '../../../kernel/security/guarded-read.ts';
 import { type ExecutionRow, executionColumns, executionRow } from './execution.store.ts';
 
 /** The newest executions that the first look reads. */
@@ -31,10 +36,12 @@ const parameters = {
 const callerSees = `(${callerSeesAll}
     or project_id in (
       select g.project_id from granted_role g
-      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null)
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null
+        and ${inEffect('g')})
     or (project_id, environment_name) in (
       select g.project_id, g.environment_name from granted_role g
-      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is not null))`;
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is not null
+        and ${inEffect('g')}))`;
 const isPlaceWanted = `${callerSees}
   and ($in_project_id::uuid is null or project_id = $in_project_id)
   and ($environment_name::text is null or environment_name = $environment_name)
