@@ -1,7 +1,7 @@
 /** Writes the rows of a table to an object of a store. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
-import type { TargetColumn } from '../stores/object-statements.ts';
+import type { TargetColumn } from '../stores/object-load.ts';
 import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
