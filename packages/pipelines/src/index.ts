@@ -276,6 +276,7 @@ export type {
   ObjectReading,
   ObjectSource,
   OnError,
+  TargetColumn,
 } from './stores/object-load.ts';
 export {
   createLoadedObjects,
@@ -284,7 +285,6 @@ export {
   noteLoadedObjects,
   planFileLoad,
   readLoadedObjects,
-  type TargetColumn,
 } from './stores/object-statements.ts';
 export {
   cloudOf,

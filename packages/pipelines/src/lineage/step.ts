@@ -1,6 +1,6 @@
 /** The lineage of one step: of all statements that it ran. */
 
-import { isOwnTable } from '../sql/own-tables.ts';
+import { isOwnTable } from '../sql/statements/own-tables.ts';
 import { type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
 import { adaptSql, UnreadableSql } from './adapt-sql.ts';
 import { mergeColumns } from './changes.ts';

@@ -4,7 +4,7 @@
  */
 import type { ResolvedMap } from '../expressions/resolve.ts';
 import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
-import { externalTablesTable } from '../sql/own-tables.ts';
+import { externalTablesTable } from '../sql/statements/own-tables.ts';
 import type { MetadataField, ObjectLoad, ObjectReading, ObjectSource } from './object-load.ts';
 import { metadataFieldNames, numberRows, renderMetadata } from './object-metadata.ts';
 import { readCsvValues, readObjectValues } from './object-statements.ts';

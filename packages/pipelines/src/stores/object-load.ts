@@ -45,6 +45,15 @@ export type OnError =
 /** How the values of a row find their columns. */
 export type ColumnMatch = 'position' | 'name' | 'name-exactly';
 
+/** A column of the table. */
+export interface TargetColumn {
+  readonly name: string;
+  /** Its type in the catalog. */
+  readonly type: string;
+  /** Characters that a text may have; undefined: any. */
+  readonly length?: number;
+}
+
 /** What is known of a row besides its values. */
 export type MetadataField =
   | 'METADATA$FILENAME'

@@ -1,7 +1,6 @@
 /** Columns that a load fills from what is known of the file of a row. */
 import { type Dialect, SqlError } from '../sql/dialect/dialect.ts';
-import type { FileOrigin, MetadataField, ObjectLoad } from './object-load.ts';
-import type { TargetColumn } from './object-statements.ts';
+import type { FileOrigin, MetadataField, ObjectLoad, TargetColumn } from './object-load.ts';
 
 export const metadataFieldNames: readonly MetadataField[] = [
   'METADATA$FILENAME',

@@ -7,18 +7,9 @@ import {
   SqlError,
   type TableReference,
 } from '../sql/dialect/dialect.ts';
-import { loadedObjectsTable } from '../sql/own-tables.ts';
-import type { ObjectLoad } from './object-load.ts';
+import { loadedObjectsTable } from '../sql/statements/own-tables.ts';
+import type { ObjectLoad, TargetColumn } from './object-load.ts';
 import { numberRows, planMetadata, rowNumberName } from './object-metadata.ts';
-
-/** A column of the table. */
-export interface TargetColumn {
-  readonly name: string;
-  /** Its type in the catalog. */
-  readonly type: string;
-  /** Characters that a text may have; undefined: any. */
-  readonly length?: number;
-}
 
 export interface FileLoad {
   /** Loads the rows without a fault. If there are no rejects tables, a fault ends the statement. */

@@ -1,6 +1,6 @@
 /** Stages: names for places in object stores, which CREATE STAGE declares. */
 import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
-import { stageTable } from '../sql/own-tables.ts';
+import { stageTable } from '../sql/statements/own-tables.ts';
 import { readStorePlace, type StoreAccess, type StorePlace } from './store-address.ts';
 
 export interface Stage {

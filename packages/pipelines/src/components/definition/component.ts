@@ -27,8 +27,8 @@ import type {
   ObjectReading,
   ObjectSource,
   ObjectTransfer,
+  TargetColumn,
 } from '../../stores/object-load.ts';
-import type { TargetColumn } from '../../stores/object-statements.ts';
 import type { StoreAddress, StorePlace } from '../../stores/store-address.ts';
 import type { StoreStatement } from '../../stores/warehouse-stores.ts';
 import type { ParameterTable } from './declared-parameters.ts';

@@ -2,13 +2,14 @@
  * CREATE STAGE and DROP STAGE. A stage is a name for a place in an object store. The embedded warehouse keeps stages as
  * rows of a table, where components that name one find its address (docs/adr/0108-stages-are-rows.md).
  */
-import { stageTable } from '../own-tables.ts';
+
 import { copyNodes, type Frame, refuse } from '../rewrite/frame.ts';
 import { readReference } from '../rewrite/table-names.ts';
 import { placeSchema } from '../tokens/names.ts';
 import { quoteNames, quoteText, readText } from '../tokens/tokens.ts';
 import { findChainEnd, hasWords, isGroup, isSymbol, type Node, readChain } from '../tokens/tree.ts';
 import type { Modifiers } from './creation.ts';
+import { stageTable } from './own-tables.ts';
 import type { StatementSql } from './statement-sql.ts';
 
 const stages = quoteNames(['main', stageTable]);
