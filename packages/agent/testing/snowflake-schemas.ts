@@ -27,7 +27,10 @@ export class FakeSchemas {
     this.#run = run;
   }
 
-  /** @throws FakeFault where the role may not write. https://docs.snowflake.com/en/user-guide/security-access-control-privileges */
+  /**
+   * @throws FakeFault where the role may not write.
+   * https://docs.snowflake.com/en/user-guide/security-access-control-privileges
+   */
   requireWrite(sql: string, session: SchemaUser): void {
     const [, written] = target.exec(sql) ?? [];
     if (written === undefined) return;
