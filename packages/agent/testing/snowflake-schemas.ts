@@ -28,9 +28,8 @@ export class FakeSchemas {
   }
 
   /**
-   * See https://docs.snowflake.com/en/user-guide/security-access-control-privileges
-   *
-   * @throws FakeFault where the role may not write
+   * @throws FakeFault where the role may not write.
+   * https://docs.snowflake.com/en/user-guide/security-access-control-privileges
    */
   requireWrite(sql: string, session: SchemaUser): void {
     const [, written] = target.exec(sql) ?? [];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { openConnectorScene } from '../../testing/connector-scene.ts';
 import { createTestSnowflake } from '../../testing/snowflake.ts';
+import { component, orchestration, sql } from '../../testing/tested-pipelines.ts';
 import { describeServedTests } from './served-test-suite-fixture.ts';
 
 const snowflake = await createTestSnowflake();
@@ -42,6 +43,32 @@ describe('tests of pipelines in snowflake', () => {
     readOrders: async () =>
       (await owner.query('select customer, amount from orders order by 1', 9)).rows.map(String),
     listScratchSchemas: async () => [...fake.schemas.made.keys()],
+  });
+
+  it('a test loads objects into its own schema, and deletes none of them', async () => {
+    const files = (purgeFiles: string) => ({
+      'load.orch.yaml': orchestration(
+        component(
+          'First',
+          's3-load',
+          `s3ObjectPrefix: s3://lake/in/\nauthentication: None\ntargetTable: COPIED\npurgeFiles: "${purgeFiles}"`,
+        ),
+      ),
+      'test.orch.yaml': orchestration(
+        [
+          sql('First', 'create table copied (id integer)', 'Under test'),
+          component('Under test', 'run-pipeline-under-test', 'pipelineName: load', 'Check'),
+          component('Check', 'assert-table', 'tableName: COPIED'),
+        ].join(''),
+      ),
+    });
+    const { sent } = fake.copies;
+    const purged = await scene.test(files('Yes'), ['test.orch.yaml']);
+    assert.match(purged.results[0]?.message ?? '', /a test cannot delete objects of a store/);
+    assert.deepEqual(sent, []);
+    const { results } = await scene.test(files('No'), ['test.orch.yaml']);
+    assert.equal(results[0]?.status, 'PASSED', JSON.stringify(results));
+    assert.match(sent[0] ?? '', /^COPY INTO "HEADGATE_TEST_\w+"\."COPIED"/);
   });
 
   it('privileges of everyone and of the other roles of the user count, because SQL may change the role', async () => {

@@ -43,6 +43,22 @@ const load = (type: string, parameters: object = {}) => ({
   }),
 });
 
+test('a way by which only another warehouse reaches a store is refused at the run', async () => {
+  await database.execute('create or replace table orders (id integer, name varchar)');
+  for (const parameters of [
+    { credentials: '', authentication: 'Storage Integration', storageIntegration: 'LAKE' },
+    { iamRoleArn: 'default' },
+  ])
+    for (const [type, more] of [
+      ['s3-load', {}],
+      ['s3-unload', { filePrefix: 'a.csv' }],
+    ] as const) {
+      const { status, message } = await scene.run(load(type, { ...parameters, ...more }), 'main');
+      assert.equal(status, 'FAILED');
+      assert.match(message ?? '', /is for the warehouse REDSHIFT, and .* for SNOWFLAKE: clear it/);
+    }
+});
+
 test('objects are loaded, traced and counted, and secrets are masked', async () => {
   await database.execute('create or replace table orders (id integer, name varchar)');
   s3.put('in/a.csv', 'id,name\n1,x\n2,y,z\nn,q\n');

@@ -3,8 +3,6 @@ import { ParameterError, type Parameters, readCellText } from '../expressions/pa
 import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import { createDialectStores } from '../stores/dialect-stores.ts';
 import type { TargetColumn } from '../stores/object-load.ts';
-import type { TargetColumn } from '../stores/object-statements.ts';
-import { createRedshiftStores } from '../stores/redshift-stores.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {

@@ -11,7 +11,7 @@ export interface ServerSession {
   /** A name of the vendor, or the number of its process. */
   processId: number | string;
   startedAt: string;
-  /** The schema of a test, which is dropped after the session has ended. That is of the credential for reading. */
+  /** The schema of a test, dropped after the session has ended. The session is of the credential for reading. */
   scratch?: string;
 }
 

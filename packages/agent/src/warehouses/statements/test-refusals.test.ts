@@ -50,6 +50,14 @@ describe('statements that a test may not run', () => {
     assert.equal(find("copy into t from 's3://lake/in'", 'snowflake'), undefined);
   });
 
+  it('delete no objects of a store', () => {
+    const copy = "copy into t from 's3://lake/in' file_format = (type = csv)";
+    assert.match(find(`${copy} purge = true`, 'snowflake') ?? '', /cannot delete objects of a store/);
+    assert.match(find(`execute immediate $$ ${copy} PURGE=TRUE $$`, 'snowflake') ?? '', /cannot delete/);
+    assert.equal(find(`${copy} purge = false`, 'snowflake'), undefined);
+    assert.equal(find('update t set purge = true', 'snowflake'), undefined);
+  });
+
   it('are found in linear time', () => {
     const text = `${"execute immediate 'a'; ".repeat(20_000)}set role r`;
     assert.match(find(`do $$${text}$$`, 'postgres') ?? '', /a test does not change roles/);

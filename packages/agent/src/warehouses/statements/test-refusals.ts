@@ -8,6 +8,8 @@ export const fileRefusal =
 
 const stageRefusal = 'a test writes no files to a stage or a store: leave COPY INTO @… out';
 
+const purgeRefusal = 'a test cannot delete objects of a store: leave PURGE out, or set "purgeFiles" to No';
+
 const roleRefusal =
   'a test does not change roles, settings of the server or whom it works as: leave ALTER ROLE, ALTER USER, ALTER SYSTEM, SET ROLE and SET SESSION AUTHORIZATION out';
 
@@ -33,6 +35,7 @@ function findUnsafe(sql: string, rules: LexicalRules, depth: number): string | u
     if (isRefused(first)) return describeRefused(first);
     if (first === 'copy' && writesFile(words)) return fileRefusal;
     if (copiesToStage(words)) return stageRefusal;
+    if (purges(words)) return purgeRefusal;
     if (changesRole(words)) return roleRefusal;
     if (depth === 0 || !runsText(words)) continue;
     for (const { kind, value } of words) {
@@ -85,6 +88,18 @@ function copiesToStage(words: readonly Word[]): boolean {
     const target = words[index + 2];
     return target?.kind === 'text' || target?.value.startsWith('@') === true;
   });
+}
+
+/** `COPY INTO … PURGE = TRUE` of Snowflake. */
+function purges(words: readonly Word[]): boolean {
+  const isNamed = ({ kind, value }: Word, name: string) => kind === 'name' && value === name;
+  return (
+    words.some((word) => isNamed(word, 'copy')) &&
+    words.some(
+      (word, index) =>
+        isNamed(word, 'purge') && words[index + 1]?.value === '=' && words[index + 2]?.value !== 'false',
+    )
+  );
 }
 
 /** `COPY … TO`, outside of parentheses. */
