@@ -131,10 +131,10 @@ async function waitForServer(server: ChildProcess, port: number, describe: () =>
   throw new Error(`sshd does not listen: ${describe()}`);
 }
 
-/** Below the ports that the system gives to connections, so that no other test gets it meanwhile. */
+/** Below the ports that the system gives to connections, and above those of the agent's tests and of installations. */
 async function findPort(): Promise<number> {
   for (let count = 0; count < 100; count += 1) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = 30_000 + Math.floor(Math.random() * 1_000);
     const server = createServer();
     const isFree = await new Promise((resolve) => {
       server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));

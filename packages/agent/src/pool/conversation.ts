@@ -23,6 +23,11 @@ import type { RunStores } from './run-stores.ts';
 /** What is sent to a process, without the number of the run. */
 type Message = ToRun extends infer Each ? (Each extends ToRun ? Omit<Each, 'run'> : never) : never;
 
+/** What may write into a partial file. */
+const writesFile: ReadonlySet<Question['type']> = new Set<Question['type']>([
+  ...(['store-fetch', 'store-send', 'file-download', 'file-convert', 'file-append', 'file-end'] as const),
+]);
+
 export interface Conversation {
   /** Passes a message of the run. @throws Error about a message that the process cannot send at this time */
   receive(message: OfRun): void;
@@ -35,7 +40,7 @@ export interface Conversation {
   readonly ended: Promise<{ outcome: RunOutcome; faults: readonly string[] }>;
   /** The process cannot go on. */
   fail(message: string): void;
-  /** Ends the scripts of the run and removes its unfinished files. */
+  /** Ends the scripts of the run and what writes its files, and removes its unfinished files. */
   close(): Promise<void>;
 }
 
@@ -52,6 +57,8 @@ export function createConversation(
   let between: Promise<WarehouseConnection> | undefined;
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
+  /** Those of them that may write into a file. None of these promises rejects. */
+  const writing = new Map<number, Promise<void>>();
   const final = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
   let lastQuestion = 0;
   let isOver = false;
@@ -224,6 +231,19 @@ export function createConversation(
     if (!isOver) send(message);
   }
 
+  function begin(request: Question): void {
+    const answered = answer(request);
+    if (!writesFile.has(request.type)) return;
+    writing.set(request.id, answered);
+    void answered.then(() => writing.delete(request.id));
+  }
+
+  /** A file that is opened after its removal would stay. */
+  async function endWriting(): Promise<void> {
+    for (const id of writing.keys()) open.get(id)?.abort();
+    await Promise.all(writing.values());
+  }
+
   return {
     receive(message) {
       if (isOver) throw new Error('a message after its end');
@@ -253,7 +273,7 @@ export function createConversation(
           // Numbers only grow, so that no answer can reach another question.
           if (!(message.id > lastQuestion)) throw new Error('a question out of order');
           lastQuestion = message.id;
-          void answer(message);
+          begin(message);
       }
     },
     cancel: () => send({ type: 'cancel', requestedBy: getCanceller(options.cancel) }),
@@ -274,6 +294,7 @@ export function createConversation(
       (await stores)?.closeAll();
       await (await between?.catch(() => undefined))?.close();
       await scripts.close();
+      await endWriting();
       await files.close();
     },
   };

@@ -315,7 +315,7 @@ test('a variable that an iterator or an earlier component sets is not read befor
 });
 
 test('a large hostile script is read in bounded time', async () => {
-  const begin = performance.now();
+  const begin = process.threadCpuUsage();
   await review({
     'a.orch.yaml': chain(
       script('select from '.repeat(20_000)),
@@ -323,5 +323,5 @@ test('a large hostile script is read in bounded time', async () => {
       script('select a, '.repeat(20_000)),
     ),
   });
-  assert.ok(performance.now() - begin < 20_000);
+  assert.ok(process.threadCpuUsage(begin).user < 20_000_000);
 });

@@ -1,9 +1,19 @@
 /** SFTP against OpenSSH's server, and against one that misbehaves. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { type FakeSftp, startFakeSftp } from '../../../testing/fake-sftp.ts';
@@ -153,13 +163,22 @@ pipeline:
   it('a connection that breaks is opened again, and a download goes on where it was', async () => {
     const bytes = randomBytes(60_000_000);
     writeFileSync(join(sshd.folder, 'big'), bytes);
-    const dropping = setTimeout(() => sshd.drop(), 250);
-    const back = await transfer({
+    const transferring = transfer({
       sourceUrl: `${at}/big`,
       targetObjectName: 'big',
       credentials: 'the-server',
     });
-    clearTimeout(dropping);
+    // While it runs: the file is partial, and a part of it has come.
+    const hasPart = () =>
+      readdirSync(scene.filesFolder).some(
+        (name) => name.endsWith('.partial') && statSync(join(scene.filesFolder, name)).size > 0,
+      );
+    let isOver = false;
+    void transferring.finally(() => (isOver = true));
+    while (!hasPart() && !isOver) await delay(1);
+    sshd.drop();
+    assert.ok(hasPart(), 'it was dropped before its end');
+    const back = await transferring;
     assert.equal(back.status, 'SUCCESS', back.message);
     assert.equal(digest(readFileSync(join(scene.filesFolder, 'big'))), digest(bytes));
   });

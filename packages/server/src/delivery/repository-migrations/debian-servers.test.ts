@@ -120,12 +120,16 @@ async function startNginx(behind: number): Promise<{ url: string; close(): Promi
   };
 }
 
-function findFreePort(): Promise<number> {
-  return new Promise((resolve) => {
+/** Below the ports that the system gives to connections, so that none takes it before nginx; no other test listens there. */
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = 31_000 + Math.floor(Math.random() * 1_000);
     const probe = createServer();
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
     });
-  });
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
 }

@@ -14,10 +14,10 @@ const createStep = (number: number) => ({
 
 test('steps that add nothing cost nothing, however much is known of the dataset', () => {
   const steps = Array.from({ length: 2_000 }, (_, number) => createStep(number));
-  const began = performance.now();
+  const began = process.threadCpuUsage();
   const [output] = mergeSteps(steps).outputs;
   // It took 32 s when each step copied what was known.
-  assert.ok(performance.now() - began < 3_000);
+  assert.ok(process.threadCpuUsage(began).user < 3_000_000);
   assert.equal(output?.decidedBy.length, deciding.length);
   assert.equal(output.rowCount, 2_000);
 });
