@@ -34,7 +34,8 @@ export class FakeSchemas {
   requireWrite(sql: string, session: SchemaUser): void {
     const [, written] = target.exec(sql) ?? [];
     if (written === undefined) return;
-    const schema = readPlace(written).at(-2) ?? session.schema ?? '';
+    // Names of DuckDB have no case.
+    const schema = (readPlace(written).at(-2) ?? session.schema ?? '').toUpperCase();
     const made = this.made.get(schema);
     const owns = session.user?.roles[session.role]?.some(
       ([privilege, on, place]) =>

@@ -73,7 +73,10 @@ test('a member has the role of its group from the next request, and loses it wit
   requireProblem(await user.get(project.path), 404, 'project-not-found');
   const { groupId } = await createGroup(account, { role: 'viewer', projectId: project.projectId });
   const members = `/groups/${groupId}/members`;
-  assert.deepEqual((await account.admin.post(members, { userIds: [user.actorId] })).body, { added: 1 });
+  assert.deepEqual((await account.admin.post(members, { userIds: [user.actorId] })).body, {
+    added: 1,
+    changed: 0,
+  });
   assert.equal((await user.get(project.path)).status, 200);
   requireProblem(await user.patch(project.path, { name: 'x' }), 403, 'forbidden');
   await account.admin.patch(`/groups/${groupId}`, { role: 'owner' });
@@ -102,8 +105,8 @@ test('members are added all or none, once each, and listed', async () => {
   const stranger = await (await server.account()).user();
   requireProblem(await admin.post(members, { userIds: [stranger.actorId] }), 422, 'unknown-user');
   const twice = { userIds: [one.actorId, one.actorId] };
-  assert.deepEqual((await admin.post(members, twice)).body, { added: 1 });
-  assert.deepEqual((await admin.post(members, twice)).body, { added: 0 });
+  assert.deepEqual((await admin.post(members, twice)).body, { added: 1, changed: 0 });
+  assert.deepEqual((await admin.post(members, twice)).body, { added: 0, changed: 0 });
   const { results, total } = (await admin.get<Page<User>>(members)).body;
   assert.deepEqual([total, results.map((user) => user.userId)], [1, [one.actorId]]);
   assert.notEqual((await admin.get(`/groups/${groupId}`)).etag, before.etag);
