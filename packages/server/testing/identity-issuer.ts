@@ -15,7 +15,8 @@ export interface TestIssuer {
   intercept: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** Follows the redirects of the issuer as a browser does; returns the address of the callback. */
   visit(address: string): Promise<URL>;
-  /** Signs out there, which ends sessions by back-channel logout. */
+  /** Signs the person out who signed in last; the issuer tells its clients by back-channel logout. */
+  signOut(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,12 +33,26 @@ export async function startIssuer(
   const { port } = server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${port}`;
   const registered = register(client);
+  /** Of the last browser at the issuer. */
+  let cookies = new Map<string, string>();
   const made: TestIssuer = {
     issuer,
     ...client,
     person: { sub: 'person-1' },
     intercept: undefined,
-    visit: (address) => visit(address, registered.redirectUri),
+    visit(address) {
+      cookies = new Map();
+      return visit(address, registered.redirectUri, cookies);
+    },
+    async signOut() {
+      const page = await request(`${issuer}/session/end`, cookies);
+      const form = await page.text();
+      const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(form) ?? [];
+      const body = new URLSearchParams({ xsrf, logout: 'yes' });
+      const answer = await request(`${issuer}/session/end/confirm`, cookies, { method: 'POST', body });
+      if (answer.status >= 400)
+        throw new Error(`The issuer answered ${answer.status}: ${await answer.text()}`);
+    },
     async close() {
       server.closeAllConnections();
       server.close();
@@ -73,6 +88,9 @@ export async function startIssuer(
     },
     conformIdTokenClaims: false,
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+    // Its own refuses addresses of this machine.
+    fetch: (url, { method, headers, body } = {}) =>
+      fetch(url, { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     cookies: { keys: ['one key for tests'] },
     findAccount: (_context, id) => ({
@@ -108,20 +126,29 @@ async function consent(
   await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } });
 }
 
-async function visit(address: string, redirectUri: string): Promise<URL> {
-  const cookies = new Map<string, string>();
+async function visit(address: string, redirectUri: string, cookies: Map<string, string>): Promise<URL> {
   let url = address;
   for (let hops = 0; hops < 10; hops += 1) {
     if (url.startsWith(redirectUri)) return new URL(url);
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(url, { redirect: 'manual', headers: { cookie } });
-    for (const line of answer.headers.getSetCookie()) {
-      const [pair = ''] = line.split(';');
-      cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
-    }
+    const answer = await request(url, cookies);
     const location = answer.headers.get('location');
     if (location === null) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
     url = new URL(location, url).href;
   }
   throw new Error('the issuer redirects without end');
+}
+
+/** With the cookies of a browser, which it keeps. */
+async function request(
+  url: string,
+  cookies: Map<string, string>,
+  input: RequestInit = {},
+): Promise<Response> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const answer = await fetch(url, { ...input, redirect: 'manual', headers: { cookie } });
+  for (const line of answer.headers.getSetCookie()) {
+    const [pair = ''] = line.split(';');
+    cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
+  }
+  return answer;
 }

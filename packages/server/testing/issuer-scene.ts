@@ -14,8 +14,11 @@ interface Scene {
   settings: Record<string, unknown>;
 }
 
-/** @param server allows requests to 127.0.0.0/8 */
-export function createIssuerScenes(server: TestServer) {
+/**
+ * @param server allows requests to 127.0.0.0/8
+ * @param address where it listens, if the issuer tells it of logouts
+ */
+export function createIssuerScenes(server: TestServer, address?: string) {
   const get = (url: string, cookie = '') =>
     server.transport({ method: 'GET', url, headers: { cookie }, body: undefined });
 
@@ -36,7 +39,11 @@ export function createIssuerScenes(server: TestServer) {
     );
     assert.equal(made.status, 201, made.text);
     const { identityIssuerId: id, redirectUri } = made.body;
-    const issuer = await startIssuer(() => ({ redirectUri }));
+    const logout = address && `${address}/sign-in/issuers/${id}/back-channel-logout`;
+    const issuer = await startIssuer(() => ({
+      redirectUri,
+      ...(logout === undefined ? {} : { backchannelLogoutUri: logout }),
+    }));
     const path = `/identity-issuers/${id}`;
     const put = await account.admin.send('PUT', path, { body: { ...settings, issuer: issuer.issuer } });
     assert.equal(put.status, 200, put.text);

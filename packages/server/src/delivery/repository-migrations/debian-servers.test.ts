@@ -120,7 +120,7 @@ async function startNginx(behind: number): Promise<{ url: string; close(): Promi
   };
 }
 
-/** Below the ports that the system gives to connections, so that none takes it before nginx; no other test listens there. */
+/** Below the ports that the system gives to connections, so that none takes it first; no other test listens there. */
 async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 31_000 + Math.floor(Math.random() * 1_000);
