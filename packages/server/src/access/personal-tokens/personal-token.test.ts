@@ -123,3 +123,39 @@ test('a token of one user cannot be revoked by another, and one of the agents’
   const answer = await server.transport({ method: 'GET', url: '/agent/v1/work', headers, body: undefined });
   assert.ok([401, 404].includes(answer.status), answer.text);
 });
+
+test('whoever holds a token can revoke it at the revocation endpoint, once, and no other token ends', async () => {
+  const account = await server.account();
+  const ada = await account.user('SUPER_ADMIN');
+  const [found, remaining] = [
+    await createToken(account, ada.actorId),
+    await createToken(account, ada.actorId, { name: 'other' }),
+  ];
+  const revoke = (token: string, at = server) =>
+    at.transport({
+      method: 'POST',
+      url: '/oauth/dpc/revoke',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+    });
+  // Both servers have accepted the token, and may have cached it.
+  for (const at of [server, other]) assert.equal((await useToken(found.token, at).get('/me')).status, 200);
+  for (const wrong of [`hgp_${'A'.repeat(43)}`, found.token.slice(0, -1), `${found.token}A`]) {
+    assert.equal((await revoke(wrong)).status, 200, 'an unknown token is no error');
+    assert.equal((await found.caller.get('/me')).status, 200);
+  }
+  const answers = await Promise.all([revoke(found.token), revoke(found.token, other)]);
+  assert.deepEqual(
+    [...answers, await revoke(found.token)].map(({ status, text }) => [status, text]),
+    [1, 2, 3].map(() => [200, '{}']),
+  );
+  for (const at of [server, other])
+    requireProblem(await useToken(found.token, at).get('/me'), 401, 'token-invalid');
+  assert.equal((await remaining.caller.get('/me')).status, 200);
+  const events = await server.database.query<{ before: unknown }>(
+    "select state_before as before from event where account_id = $1 and name = 'personal-token-deleted'",
+    [account.accountId],
+  );
+  assert.deepEqual(events, [{ before: { tokenId: found.tokenId, name: 'report' } }]);
+  for (const { logLines } of [server, other]) assert.ok(!logLines.some((line) => line.includes(found.token)));
+});

@@ -199,6 +199,37 @@ test('an earlier refresh token ends the session; a guess for its session does no
   assert.equal((await refresh(second.refresh_token)).error, 'invalid_grant');
 });
 
+test('of concurrent requests with one refresh token on two servers, one is granted, and its session ends', async () => {
+  const second = await startTestServer({
+    database: server.database,
+    settings: { HEADGATE_PUBLIC_URL: url.origin },
+  });
+  const { cookie } = await signIn();
+  const [first, untouched] = [await redeem(await getCode(cookie)), await redeem(await getCode(cookie))];
+  const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token, client_id: 'headgate-cli' };
+  const answers = await Promise.all(
+    [server, second, server, second, server, second].map(async ({ transport }) => {
+      const body = new URLSearchParams(form).toString();
+      const { status, text } = await transport({
+        method: 'POST',
+        url: '/oauth/dpc/token',
+        headers: formHeaders,
+        body,
+      });
+      return { status, ...(JSON.parse(text) as Awaited<ReturnType<typeof postToken>>) };
+    }),
+  );
+  const granted = answers.filter(({ status }) => status === 200);
+  const refused = answers.filter(({ status }) => status !== 200);
+  assert.equal(granted.length, 1);
+  assert.ok(refused.every(({ error }) => error === 'invalid_grant'));
+  for (const { access_token, refresh_token } of [first, ...granted]) {
+    requireProblem(await useToken(access_token).get('/me'), 401, 'session-invalid');
+    assert.equal((await refresh(refresh_token)).error, 'invalid_grant');
+  }
+  assert.equal((await useToken(untouched.access_token).get('/me')).status, 200);
+});
+
 test('the session of a program ends with its user, and when the person ends it', async () => {
   const { account, user, cookie, client, sessionId } = await signIn();
   const [ended, other] = [await redeem(await getCode(cookie)), await redeem(await getCode(cookie))];
