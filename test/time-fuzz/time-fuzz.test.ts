@@ -5,8 +5,9 @@ import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
 import { fuzzAnswers } from './answers.ts';
 import { fuzzTime, type Measured, startTimeFuzzServer } from './time-fuzz.ts';
 
-/** One in so many probes is sent. */
-const oneIn = 400;
+/** One in so many operations gets one in so many of its probes. */
+const operationsOneIn = 8;
+const oneIn = 50;
 const oneAnswerIn = 60;
 /** On a busy machine each test ends after this time, with fewer texts. */
 const milliseconds = 120_000;
@@ -33,6 +34,7 @@ test(`hostile texts in all operations do not hold the event loop (TEST_SEED=${te
   let sent = 0;
   try {
     await fuzzTime(server, {
+      choosesOperation: (number) => (number + testSeed) % operationsOneIn < rounds,
       chooses: (_, number) => (number + testSeed) % oneIn < rounds,
       onMeasured(measured) {
         sent += 1;

@@ -71,7 +71,9 @@ async function ask(child: Child, question: Question): Promise<unknown> {
 }
 
 export interface TimeFuzzOrder {
-  /** Whether to send this probe. Probes are numbered from 0. */
+  /** Whether to send probes of this operation, by default of all: each needs a request that succeeds. */
+  choosesOperation?: (number: number) => boolean;
+  /** Whether to send this probe. Probes of chosen operations are numbered from 0. */
   chooses: (probe: Probe, number: number) => boolean;
   /** Called after each probe. */
   onMeasured: (measured: Measured) => void;
@@ -91,8 +93,9 @@ export async function fuzzTime(server: TimeFuzzServer, order: TimeFuzzOrder): Pr
   let sent = 0;
   try {
     await server.startRound();
-    for (const operation of operations) {
+    for (const [operationNumber, operation] of operations.entries()) {
       if (order.signal?.aborted) break;
+      if (order.choosesOperation?.(operationNumber) === false) continue;
       let template = await server.template(operation);
       for (const slot of listSlots(operation, template)) {
         for (const shape of Object.keys(slot.shapes)) {
