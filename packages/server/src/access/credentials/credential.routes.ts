@@ -51,7 +51,8 @@ export function credentialRoutes({ read, write }: Endpoints, { sealer }: { seale
 
   write(rotateCredential, async ({ tx, scope, params, body, now }) => {
     const stored = await lockCredential(tx, scope, params.credentialId);
-    if (stored.account_role === 'SUPER_ADMIN') await requireLastingSuperAdmin(tx, { scope, now }, null);
+    if (stored.account_role === 'SUPER_ADMIN')
+      await requireLastingSuperAdmin(tx, { scope, now }, stored.expires_at);
     const secret = generateSecret();
     const previousUntil = new Date(now.getTime() + (body.overlapSeconds ?? 0) * 1_000);
     rotateSecret(tx, sealer, scope, { credentialId: stored.credential_id, secret, previousUntil });

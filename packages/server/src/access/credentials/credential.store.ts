@@ -281,11 +281,12 @@ const lockOne = statement(
       name: 'text',
       client_id: 'text',
       account_role: typed<AccountRole>('text'),
+      expires_at: 'timestamptz?',
       lasting: 'boolean',
     },
   },
   `
-  select credential_id, name, client_id, account_role, expires_at is null as lasting from credential
+  select credential_id, name, client_id, account_role, expires_at, expires_at is null as lasting from credential
   where account_id = $account_id and credential_id = $credential_id and revoked_at is null for update`,
 );
 

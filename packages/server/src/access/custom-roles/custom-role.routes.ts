@@ -92,10 +92,10 @@ export function customRoleRoutes({ read, write }: Endpoints): void {
     };
   });
 
-  write(deleteCustomRole, async ({ tx, scope, params, headers }) => {
+  write(deleteCustomRole, async ({ tx, scope, params, headers, now }) => {
     const stored = await lockCustomRole(tx, scope.accountId, params.roleName);
     requireMatch(headers['If-Match'], renderRoleEtag(stored));
-    await deleteRow(tx, scope.accountId, stored.name);
+    await deleteRow(tx, scope.accountId, stored.name, now);
     const before = presentCustomRole(stored);
     return { events: [{ name: 'custom-role-deleted', subject: buildSubject(stored), before }] };
   });

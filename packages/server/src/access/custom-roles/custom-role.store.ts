@@ -112,7 +112,10 @@ const deleteOne = statement(
 );
 const mostNamed = 10;
 const selectHolders = statement(
-  { parameters: { account_id: 'uuid', role: 'text' }, row: { kind: 'text', name: 'text' } },
+  {
+    parameters: { account_id: 'uuid', role: 'text', now: 'timestamptz' },
+    row: { kind: 'text', name: 'text' },
+  },
   `
   (select 'group' as kind, g.display_name as name from directory_role r
     join directory_group g on g.account_id = r.account_id and g.group_id = r.group_id
@@ -126,12 +129,16 @@ const selectHolders = statement(
   (select 'invitation' as kind, i.user_name as name from invitation_role r
     join invitation i on i.account_id = r.account_id and i.invitation_id = r.invitation_id
     where r.account_id = $account_id and r.role = $role limit ${mostNamed})
+  union
+  (select 'personal token' as kind, t.name from personal_token t
+    where t.account_id = $account_id and t.expires_at > $now
+      and t.roles @> jsonb_build_array(jsonb_build_object('role', $role::text)) limit ${mostNamed})
   order by kind, name limit ${mostNamed}`,
 );
 
 /** Throws `custom-role-in-use`. The role is locked. */
-export async function deleteRow(tx: Transaction, accountId: string, name: string): Promise<void> {
-  const holders = await tx.query(selectHolders, { account_id: accountId, role: name });
+export async function deleteRow(tx: Transaction, accountId: string, name: string, now: Date): Promise<void> {
+  const holders = await tx.query(selectHolders, { account_id: accountId, role: name, now });
   const places = holders.map((each) => `the ${each.kind} ${JSON.stringify(each.name)}`);
   if (places.length > 0) throw problem('custom-role-in-use', { places });
   tx.send(deleteOne, { account_id: accountId, name });

@@ -158,3 +158,34 @@ test('nobody grants a role with permissions that they do not have at the place',
   await assert.rejects(grant(owner.actorId, elsewhere.projectId), /permissions-not-held|do not have/);
   await assert.rejects(grant(viewer.actorId, own.projectId), /permissions-not-held|do not have/);
 });
+
+test('a role of a personal token is not deleted: another role of its name would widen the token', async () => {
+  const account = await server.account();
+  const { projectId } = await account.project();
+  await createRole(account);
+  const ada = await account.user(undefined, { projectId, role: 'OWNER' });
+  const { client } = await account.signIn(ada.actorId);
+  const expiresAt = new Date(server.clock.now().getTime() + 60_000).toISOString();
+  const roles = [{ projectId, role: 'DATA_STEWARD' }];
+  assert.equal((await client.post('/me/tokens', { name: 'report', expiresAt, roles })).status, 201);
+  const refused = requireProblem(
+    await account.admin.delete('/custom-roles/DATA_STEWARD'),
+    409,
+    'custom-role-in-use',
+  );
+  assert.match(refused.detail, /the personal token "report"/);
+  server.clock.advance(60);
+  assert.equal((await account.admin.delete('/custom-roles/DATA_STEWARD')).status, 204);
+});
+
+test('whoever manages an environment gives everybody there only what they have', async () => {
+  const account = await server.account();
+  const { projectId, path } = await account.project();
+  await createRole(account, { permissions: ['environment:manage'] });
+  const { user } = await createMember(account, { role: 'DATA_STEWARD', projectId });
+  const prod = `${path}/environments/prod`;
+  for (const defaultUserAccessLevel of ['admin', 'runner'])
+    requireProblem(await user.patch(prod, { defaultUserAccessLevel }), 403, 'permissions-not-held');
+  assert.equal((await user.patch(prod, { defaultUserAccessLevel: 'readOnly' })).status, 200);
+  assert.equal((await user.patch(prod, { description: 'Ours' })).status, 200);
+});

@@ -1,4 +1,4 @@
-/** Whoever is a Super Admin for a time makes nobody one for longer. */
+/** Whoever is a Super Admin for a time makes nobody one for longer. A credential with an end is one too. */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { inEffect } from '../../kernel/security/guarded-read.ts';
@@ -10,7 +10,10 @@ const selectOwnEnd = statement(
     row: { ends_at: 'timestamptz?' },
   },
   `
-  select case when bool_and(r.expires_at is not null) then max(r.expires_at) end as ends_at from account_role r
+  select case when bool_and(coalesce(r.expires_at, c.expires_at) is not null) then max(coalesce(r.expires_at, c.expires_at)) end
+    as ends_at
+  from account_role r
+  left join credential c on c.account_id = r.account_id and c.credential_id = r.principal_id
   where r.account_id = $account_id and r.principal_id = $principal_id and r.role = 'SUPER_ADMIN' and ${inEffect('r')}`,
 );
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { GroupMember, Page } from '@headgate/contract';
 import type { Account } from '../../../testing/account.ts';
-import { requireProblem } from '../../../testing/client.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
 import { createDirectoryClient } from '../../../testing/directory-client.ts';
 import { startTestServer } from '../../../testing/server.ts';
 import { createEndedMembershipJob } from './ended-memberships.ts';
@@ -180,6 +180,48 @@ test('whoever is a Super Admin for a time gives nobody the role for longer', asy
   // One for ever may.
   assert.equal((await lasting.post(members, { userIds: [holder.actorId], expiresAt: null })).status, 200);
   assert.equal((await holder.post(members, { userIds: [friend.actorId], expiresAt: null })).status, 200);
+});
+
+test('a credential that a Super Admin for a time made gives nobody the role for longer', async () => {
+  const account = await server.account();
+  await account.user('SUPER_ADMIN');
+  const holder = await account.user();
+  const members = await createGroup(account, { role: 'SUPER_ADMIN' });
+  const end = inSeconds(3_600);
+  await account.admin.post(members, { userIds: [holder.actorId], expiresAt: end });
+  const hour = { name: 'for the hour', role: 'SUPER_ADMIN', expiresAt: end };
+  const { credentialId } = (await holder.post<{ credentialId: string }>('/credentials', hour)).body;
+  const owner = { accountId: account.accountId, actorId: credentialId, clientId: 'x' };
+  const helper = createClient(server.transport, '/dpc/v1', () => server.deps.tokens.issue(owner, 'dpc'));
+  const body = { userIds: [holder.actorId], expiresAt: null };
+  requireProblem(await helper.post(members, body), 403, 'super-admin-for-a-time');
+  requireProblem(
+    await helper.post('/credentials', { name: 'for ever', role: 'SUPER_ADMIN' }),
+    403,
+    'super-admin-for-a-time',
+  );
+  assert.equal((await helper.post('/credentials', { ...hour, name: 'another' })).status, 201);
+  // The new secret ends with the credential.
+  assert.equal((await helper.post(`/credentials/${credentialId}/rotate`, {})).status, 200);
+});
+
+test('a directory does not prolong the membership of a Super Admin that has just ended', async () => {
+  const account = await server.account();
+  await account.user('SUPER_ADMIN');
+  const holder = await account.user();
+  const members = await createGroup(account, { role: 'SUPER_ADMIN' });
+  await account.admin.post(members, { userIds: [holder.actorId], expiresAt: inSeconds(60) });
+  clock.advance(60);
+  // Nothing was removed yet.
+  const directory = createDirectoryClient(await account.actor('DIRECTORY'));
+  const value = [{ value: holder.actorId }];
+  const added = await directory.patchGroup(members.split('/')[2] ?? '', {
+    op: 'add',
+    path: 'members',
+    value,
+  });
+  assert.equal(added.status, 403, added.text);
+  requireProblem(await holder.get('/users'), 403, 'forbidden');
 });
 
 test('an Admin for a time cannot prolong the membership', async () => {

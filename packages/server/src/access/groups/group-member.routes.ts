@@ -52,7 +52,7 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
     // A Super Admin for a time does not count as the last one.
     const ending: MemberChange = { keeps: true, added: new Set(), removed: userIds };
     if (group.gives_super_admin && expiresAt instanceof Date)
-      judgeForecast(group, await foreseeChange(tx, scope, group.group_id, ending), true);
+      judgeForecast(group, await foreseeChange(tx, scope, group.group_id, ending, now), true);
     const joining = { now, expiresAt, reason };
     const changed = await changeMembers(tx, scope, group.group_id, change, joining);
     const counts = { added: changed.added.length, changed: changed.changed.length };
@@ -67,7 +67,7 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
     lockSuperAdminsOfGroup(tx, scope, toUuid(groupId));
     const group = await lockGroup(tx, scope, groupId);
     const change: MemberChange = { keeps: true, added: new Set(), removed: new Set([toUuid(userId)]) };
-    const forecast = await foreseeChange(tx, scope, group.group_id, change);
+    const forecast = await foreseeChange(tx, scope, group.group_id, change, now);
     const isEmptied = judgeForecast(group, forecast, query.confirm);
     const changed = await changeMembers(tx, scope, group.group_id, change, { now });
     if (changed.removed.length === 0) throw problem('group-member-not-found', { id: userId });

@@ -213,7 +213,7 @@ export async function removeEndedMembers(tx: Transaction, scope: Scope, groupId:
 
 const foresee = statement(
   {
-    parameters: { ...ofGroup, keeps: 'boolean', added: 'uuid[]', removed: 'uuid[]' },
+    parameters: { ...ofGroup, keeps: 'boolean', added: 'uuid[]', removed: 'uuid[]', now: 'timestamptz' },
     row: {
       changes: 'boolean',
       was_empty: 'boolean',
@@ -223,7 +223,8 @@ const foresee = statement(
     },
   },
   `
-  with present as (select m.user_id from directory_member m where m.account_id = $account_id and m.group_id = $group_id),
+  with present as (
+    select m.user_id from directory_member m where m.account_id = $account_id and m.group_id = $group_id and ${inEffect('m')}),
   leaving as (
     select p.user_id from present p where case when $keeps
       then exists (select from unnest($removed::uuid[]) as r (user_id) where r.user_id = p.user_id)
@@ -249,15 +250,19 @@ const foresee = statement(
 
 export type Forecast = Awaited<ReturnType<typeof foreseeChange>>;
 
-/** What a change of a group that gives a role leads to, before it is made. A Super Admin for a time does not count. */
+/**
+ * What a change of a group that gives a role leads to, before it is made. A Super Admin for a time does not count, and a
+ * member whose time is over is none.
+ */
 export async function foreseeChange(
   tx: Transaction,
   scope: Scope,
   groupId: string,
   { keeps, added, removed }: MemberChange,
+  now: Date,
 ) {
   const of = { account_id: scope.accountId, group_id: groupId };
-  const [found] = await tx.query(foresee, { ...of, keeps, added: [...added], removed: [...removed] });
+  const [found] = await tx.query(foresee, { ...of, keeps, added: [...added], removed: [...removed], now });
   if (found === undefined) throw new Error('The forecast returned no row.');
   return found;
 }

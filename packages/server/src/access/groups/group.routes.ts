@@ -97,12 +97,12 @@ export function groupRoutes({ read, write }: Endpoints): void {
     };
   });
 
-  write(deleteGroup, async ({ tx, scope, params, headers, query }) => {
+  write(deleteGroup, async ({ tx, scope, params, headers, query, now }) => {
     lockSuperAdminsOfGroup(tx, scope, toUuid(params.groupId));
     const stored = await lockGroup(tx, scope, params.groupId);
     requireMatch(headers['If-Match'], renderGroupEtag(stored));
     const everyone = { keeps: false, added: new Set<string>(), removed: new Set<string>() };
-    const forecast = await foreseeChange(tx, scope, stored.group_id, everyone);
+    const forecast = await foreseeChange(tx, scope, stored.group_id, everyone, now);
     const isEmptied = judgeForecast(stored, forecast, query.confirm);
     deleteRow(tx, scope, stored.group_id);
     const subject = buildGroupSubject(stored);

@@ -5,6 +5,7 @@ import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { findRequiredRoles, type Standing } from '../../kernel/security/permissions.ts';
 import { isDirectoryManaged } from '../credentials/index.ts';
+import { requireLastingSuperAdmin } from '../custom-roles/index.ts';
 import { changeMembers, describeMemberChange, lockGroup, updateGroup } from '../groups/index.ts';
 import { insertUser, presentUser, type StoredUser } from '../users/index.ts';
 import { buildInvitationSubject } from './invitation.routes.ts';
@@ -66,6 +67,7 @@ export async function acceptInvitation(
   // In their order, so that two people who accept never wait for each other.
   for (const groupId of invitation.group_ids) {
     const group = await lockGroup(tx, scope, groupId);
+    if (group.gives_super_admin) await requireLastingInviter(tx, invitation, now);
     const change = { keeps: true, added: new Set([userId]), removed: new Set<string>() };
     const changed = await changeMembers(tx, { accountId, actorId: created_by }, groupId, change, { now });
     updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
@@ -76,4 +78,20 @@ export async function acceptInvitation(
   const after = { userId, groupIds: invitation.group_ids, roles: invitation.roles, invitedBy: created_by };
   events.push({ name: 'invitation-accepted', subject: buildInvitationSubject(invitation), after });
   return { userId, events };
+}
+
+/** Throws AcceptanceRefused. */
+async function requireLastingInviter(
+  tx: Transaction,
+  { account_id: accountId, created_by: actorId }: FoundInvitation,
+  now: Date,
+): Promise<void> {
+  await requireLastingSuperAdmin(tx, { scope: { accountId, actorId }, now }, null).catch(
+    (failure: unknown) => {
+      if (!(failure instanceof Problem)) throw failure;
+      throw new AcceptanceRefused(
+        'Whoever invited you is a Super Admin only for a time now. Ask for another invitation.',
+      );
+    },
+  );
 }

@@ -211,3 +211,15 @@ test('an address gets few mails that it did not ask for, whatever accounts send 
   requireProblem(refused, 409, 'invitation-mail-refused');
   assert.match(refused.text, /Too many mails/);
 });
+
+test('an invitation to Super Admins is void once the inviter is one only for a time', async () => {
+  const account = await server.account();
+  await account.user('SUPER_ADMIN');
+  const inviter = await account.user('SUPER_ADMIN');
+  const [groupId = ''] = inviter.groupIds;
+  const invited = await invite({ admin: inviter }, { groupIds: [groupId] });
+  const expiresAt = new Date(server.clock.now().getTime() + 3_600_000).toISOString();
+  await account.admin.post(`/groups/${groupId}/members`, { userIds: [inviter.actorId], expiresAt });
+  const answer = await accept(invited.path);
+  assert.equal(answer.status, 409, answer.text);
+});

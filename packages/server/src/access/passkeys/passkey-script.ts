@@ -35,7 +35,7 @@ listen('use-passkey', async () => {
   const credential = await navigator.credentials.get({ publicKey });
   const returnTo = new URLSearchParams(location.search).get('returnTo') ?? '';
   const { location: next } = await post('sign-in/passkeys', { response: JSON.stringify(credential), returnTo });
-  location.assign(next.slice(1));
+  location.assign('.' + next);
 });
 listen('add-passkey', async () => {
   const { options, state } = await post('sign-in/passkeys/registration-options', {});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Account } from '../../../testing/account.ts';
 import { createClient, requireProblem } from '../../../testing/client.ts';
+import { createDirectoryClient } from '../../../testing/directory-client.ts';
 import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
@@ -158,4 +159,37 @@ test('whoever holds a token can revoke it at the revocation endpoint, once, and 
   );
   assert.deepEqual(events, [{ before: { tokenId: found.tokenId, name: 'report' } }]);
   for (const { logLines } of [server, other]) assert.ok(!logLines.some((line) => line.includes(found.token)));
+});
+
+test('a token of one environment changes nothing in another that its user may change', async () => {
+  const account = await server.account();
+  const { projectId, path } = await account.project();
+  const ada = await account.user(undefined, { projectId, role: 'OWNER' });
+  const roles = [
+    { projectId, role: 'VIEWER' },
+    { projectId, environmentName: 'dev', role: 'OWNER' },
+  ];
+  const { caller } = await createToken(account, ada.actorId, { roles });
+  assert.equal(
+    (await ada.post(`${path}/variables`, { name: 'city', type: 'TEXT', behaviour: 'SHARED' })).status,
+    201,
+  );
+  const written = await caller.post<{
+    environmentOverrides: { environmentName: string }[];
+    failedOverride: { environmentName: string }[];
+  }>(`${path}/variables/city/environment-overrides?atomic=false`, {
+    environmentOverrides: ['dev', 'prod'].map((environmentName) => ({ environmentName, value: 'Bonn' })),
+  });
+  const names = (list: { environmentName: string }[]) => list.map(({ environmentName }) => environmentName);
+  assert.deepEqual(names(written.body.environmentOverrides ?? []), ['dev'], written.text);
+});
+
+test('a token for the directory has the limits of a directory, also if its user is a Super Admin', async () => {
+  const account = await server.account();
+  const ada = await account.user('SUPER_ADMIN');
+  const friend = await account.user();
+  const { caller } = await createToken(account, ada.actorId, { role: 'DIRECTORY' });
+  const change = { op: 'add', path: 'members', value: [{ value: friend.actorId }] };
+  const added = await createDirectoryClient(caller).patchGroup(ada.groupIds[0] ?? '', change);
+  assert.equal(added.status, 403, added.text);
 });

@@ -190,7 +190,8 @@ export const selectPerson = statement(
   },
   `
   select s.account_id, s.user_id, s.session_id, u.user_name, a.name as account_name, array(
-      select distinct r.role from account_role r where r.account_id = s.account_id and r.principal_id = s.user_id order by 1)
+      select distinct r.role from account_role r where r.account_id = s.account_id and r.principal_id = s.user_id
+        and (r.expires_at is null or r.expires_at > $now) order by 1)
     as roles
   from sign_in_session s
   join directory_user u on u.account_id = s.account_id and u.user_id = s.user_id and u.active

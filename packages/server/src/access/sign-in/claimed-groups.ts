@@ -104,7 +104,7 @@ async function changeOne(
   const scope = { accountId: issuer.account_id, actorId: person.userId };
   const [one, none] = [new Set([person.userId]), new Set<string>()];
   const change: MemberChange = { keeps: true, added: joins ? one : none, removed: joins ? none : one };
-  const judged = await judge(tx, scope, groupId, change).catch((failure: unknown) => {
+  const judged = await judge(tx, scope, groupId, change, now).catch((failure: unknown) => {
     if (failure instanceof Problem) return failure.message;
     throw failure;
   });
@@ -125,10 +125,10 @@ async function changeOne(
 }
 
 /** Returns why not, or throws it as a problem. */
-async function judge(tx: Transaction, scope: Scope, groupId: string, change: MemberChange) {
+async function judge(tx: Transaction, scope: Scope, groupId: string, change: MemberChange, now: Date) {
   const group = await lockGroup(tx, scope, groupId);
   if (change.added.size > 0 && group.gives_super_admin) return 'A sign-in never gives the role SUPER_ADMIN.';
-  const isEmptied = judgeForecast(group, await foreseeChange(tx, scope, groupId, change), false);
+  const isEmptied = judgeForecast(group, await foreseeChange(tx, scope, groupId, change, now), false);
   return { group, isEmptied };
 }
 

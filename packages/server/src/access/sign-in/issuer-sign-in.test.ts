@@ -269,3 +269,15 @@ test('each attempt counts against its address before the issuer is asked', async
   assert.deepEqual(statuses, [400, 400, 400, 429, 429, 429]);
   assert.equal(asked, 3);
 });
+
+test('of several first sign-ins at the same moment one links the user, and no other fails the server', async () => {
+  const scene = await createScene({ userClaim: 'preferred_username' });
+  const ada = await scene.account.user('MEMBER');
+  scene.issuer.person = { sub: 'ada', preferred_username: ada.userName };
+  const all = await Promise.all(Array.from({ length: 4 }, async () => (await signIn(scene)).answer.status));
+  assert.ok(all.includes(303), String(all));
+  assert.ok(
+    all.every((status) => status === 303 || status === 400),
+    String(all),
+  );
+});

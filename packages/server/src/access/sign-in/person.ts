@@ -8,7 +8,7 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { isDirectoryManaged } from '../credentials/index.ts';
-import type { Claims, IssuerOfAccount } from '../identity-issuers/index.ts';
+import { type Claims, IssuerFailed, type IssuerOfAccount } from '../identity-issuers/index.ts';
 import { foldName, insertUser, presentUser, type StoredUser } from '../users/index.ts';
 import { administratorName } from './administrator.ts';
 
@@ -85,7 +85,7 @@ export async function findUserBySubject(
   return found?.user_id;
 }
 
-/** Finds, links or creates the user. Throws PersonRefused. */
+/** Finds, links or creates the user. Throws PersonRefused and, at commit, IssuerFailed. */
 export async function findPerson(
   tx: Transaction,
   issuer: IssuerOfAccount,
@@ -102,6 +102,10 @@ export async function findPerson(
   const events: AccountEvent[] = [];
   const user = found ?? (await createPerson(tx, issuer, { value, claims, now, newId }, events));
   const person = requireActive(user);
+  for (const constraint of ['user_identity_key', 'user_identity_of_user_once'])
+    tx.onConstraint(constraint, () => {
+      throw new IssuerFailed('Somebody signed in as this user at the same moment. Begin again.');
+    });
   tx.send(insertIdentity, { ...of, subject, user_id: user.user_id, created_at: now });
   const after = { issuerName: issuer.name, subject };
   events.push({

@@ -196,6 +196,21 @@ describe('a stranger', () => {
   });
 });
 
+describe('a token of a session', () => {
+  test('ends with it', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const { account, project } = hosted;
+    const user = await account.user(undefined, { projectId: project.projectId, role: 'OWNER' });
+    const { sessionId } = await account.signIn(user.actorId);
+    const owner = { accountId: account.accountId, actorId: user.actorId, isUser: true, sessionId };
+    const token = await server.deps.tokens.issue({ ...owner, clientId: 'headgate-cli' }, 'dpc');
+    const headers = { authorization: `Bearer ${token}` };
+    assert.equal((await askBoth(hosted, 'push', headers))[0]?.status, 200);
+    await account.admin.delete(`/users/${user.actorId}/sessions/${sessionId}`);
+    for (const each of await askBoth(hosted, 'push', headers)) assert.equal(each.status, 401, each.text);
+  });
+});
+
 describe('git itself', () => {
   test('takes a client id and its secret, a token by any user, and a header', async () => {
     const hosted = await makeHostedProject(server, base);

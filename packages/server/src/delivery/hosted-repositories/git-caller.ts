@@ -66,6 +66,6 @@ function explainRefusal({ message, status, headers }: ClientRefusal): Problem {
   return withHeaders(problem('rate-limited', { seconds: Number(headers['retry-after'] ?? 1) }), headers);
 }
 
-function toScope({ accountId, actorId, userCredentialId }: Scope): Scope {
-  return { accountId, actorId, userCredentialId };
+function toScope({ accountId, actorId, userCredentialId, sessionId, isUser }: Scope): Scope {
+  return { accountId, actorId, userCredentialId, sessionId, isUser };
 }

@@ -2,10 +2,14 @@ import {
   type BodyOf,
   createEnvironment,
   type EnvironmentConnectionOverride,
+  type EnvironmentRole,
   getEnvironment,
   listEnvironments,
+  type Permission,
+  permissions,
   updateEnvironment,
 } from '@headgate/contract';
+import { requireHeldPermissions } from '../../access/custom-roles/index.ts';
 import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
@@ -68,8 +72,9 @@ export function environmentRoutes({ read, write }: Endpoints): void {
     };
     const defaults = readDefaultConnections(body.defaultConnections);
     const overrides = readConnectionOverrides(body.connectionOverrides);
-    insertEnvironment(tx, scope, params.projectId, row);
     const at = { scope, projectId: params.projectId, environmentName: row.name };
+    await requireHeldLevel(tx, at, now, row.default_user_access_level);
+    insertEnvironment(tx, scope, params.projectId, row);
     await insertDefaultConnections(tx, at, defaults);
     await insertConnectionOverrides(tx, at, overrides);
     const granted = await requireOverrideNames({ tx, scope, now }, params.projectId, overrides);
@@ -110,8 +115,10 @@ export function environmentRoutes({ read, write }: Endpoints): void {
       quality_gate_rules: body.qualityGateRules === undefined ? stored.quality_gate_rules : rules,
       version: stored.version + 1,
     };
-    updateEnvironmentRow(tx, scope, projectId, row);
     const at = { scope, projectId, environmentName: row.name };
+    if (row.default_user_access_level !== stored.default_user_access_level)
+      await requireHeldLevel(tx, at, now, row.default_user_access_level);
+    updateEnvironmentRow(tx, scope, projectId, row);
     const { defaultConnections, connectionOverrides } = body;
     if (defaultConnections !== undefined)
       await replaceDefaultConnections(tx, at, readDefaultConnections(defaultConnections));
@@ -129,6 +136,28 @@ export function environmentRoutes({ read, write }: Endpoints): void {
       events: [buildEnvironmentEvent('environment-updated', projectId, row.name, states), ...granted],
     };
   });
+}
+
+const roleOfLevel: Readonly<Record<string, EnvironmentRole>> = {
+  admin: 'OWNER',
+  runner: 'OPERATOR',
+  readOnly: 'VIEWER',
+};
+
+/** The level gives a role to everyone with a role in the project, also to the caller. Throws `permissions-not-held`. */
+async function requireHeldLevel(
+  tx: Transaction,
+  { scope, projectId, environmentName }: { scope: Scope; projectId: string; environmentName: string },
+  now: Date,
+  level: string,
+): Promise<void> {
+  const role = roleOfLevel[level];
+  if (role === undefined) return;
+  const given = (Object.keys(permissions) as Permission[]).filter((name) => {
+    const roles: readonly string[] = permissions[name].environment;
+    return roles.includes(role);
+  });
+  await requireHeldPermissions(tx, { scope, now }, given, { projectId, environmentName });
 }
 
 /** Throws `vault-name-not-granted` and `too-many-vault-names`. */

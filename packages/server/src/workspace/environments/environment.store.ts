@@ -12,7 +12,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
-import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
+import { findRequiredRoles, findUserAccessId, type Scope } from '../../kernel/security/permissions.ts';
 
 const environmentRow = {
   name: 'text',
@@ -182,6 +182,7 @@ const selectWhere = statement(
     parameters: {
       account_id: 'uuid',
       principal_id: 'uuid',
+      user_credential_id: 'uuid?',
       other_principal_ids: 'uuid[]?',
       project_id: 'uuid',
       account_roles: typed<string>('text[]'),
@@ -194,7 +195,8 @@ const selectWhere = statement(
   `
   select e.name, r.standing = 'permitted' as permitted
   from environment e, lateral rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, e.name,
-    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, null, $other_principal_ids::uuid[]) r
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, $user_credential_id::uuid,
+    $other_principal_ids::uuid[]) r
   where e.account_id = $account_id and e.project_id = $project_id`,
 );
 
@@ -213,6 +215,7 @@ export async function findPermittedEnvironments(
   const rows = await tx.query(selectWhere, {
     account_id: scope.accountId,
     principal_id: scope.actorId,
+    user_credential_id: findUserAccessId(scope),
     other_principal_ids: scope.otherActorIds ?? null,
     project_id: projectId,
     account_roles: roles.account,

@@ -104,7 +104,7 @@ export async function deleteGroup(write: DirectoryWrite, id: string): Promise<Wr
     throw problem('directory-limit', { reason: 'cannot delete a group that gives SUPER_ADMIN' });
   const everyone: MemberChange = { keeps: false, added: new Set(), removed: new Set() };
   if (stored.gives_role)
-    judgeForecast(stored, await foreseeChange(tx, scope, stored.group_id, everyone), write.isConfirmed);
+    judgeForecast(stored, await foreseeChange(tx, scope, stored.group_id, everyone, now), write.isConfirmed);
   const { removed } = await changeMembers(tx, scope, stored.group_id, everyone, { now });
   deleteRow(tx, scope, stored.group_id);
   const before = { ...summarize(stored), ...(removed.length > 0 ? listForEvent(removed) : {}) };
@@ -192,7 +192,7 @@ async function judgeChange(
 ): Promise<boolean> {
   const isNothing = change.keeps && change.added.size === 0 && change.removed.size === 0;
   if (!stored.gives_role || isNothing) return false;
-  const forecast = await foreseeChange(write.tx, write.scope, stored.group_id, change);
+  const forecast = await foreseeChange(write.tx, write.scope, stored.group_id, change, write.now);
   if (!forecast.changes) return false;
   if (stored.gives_super_admin && !(await write.isSuperAdmin))
     throw problem('directory-limit', {
