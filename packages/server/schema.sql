@@ -1249,6 +1249,7 @@ create table personal_token (
   constraint personal_token_of_user FOREIGN KEY (account_id, user_id) REFERENCES directory_user(account_id, user_id) ON DELETE CASCADE,
   constraint personal_token_secret_taken UNIQUE (secret_digest)
 );
+CREATE INDEX personal_token_by_role ON public.personal_token USING gin (roles jsonb_path_ops);
 CREATE INDEX personal_token_by_user ON public.personal_token USING btree (account_id, user_id, personal_token_id DESC);
 
 create table pipeline_execution (

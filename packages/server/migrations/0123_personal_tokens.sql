@@ -18,3 +18,5 @@ create table personal_token (
 );
 -- Lists the tokens of a user.
 create index personal_token_by_user on personal_token (account_id, user_id, personal_token_id desc);
+-- To refuse the deletion of a custom role that a token names.
+create index personal_token_by_role on personal_token using gin (roles jsonb_path_ops);

@@ -251,8 +251,8 @@ const foresee = statement(
 export type Forecast = Awaited<ReturnType<typeof foreseeChange>>;
 
 /**
- * What a change of a group that gives a role leads to, before it is made. A Super Admin for a time does not count, and a
- * member whose time is over is none.
+ * What a change of a group that gives a role leads to, before it is made. A Super Admin for a time does not count, and
+ * a member whose time is over is none.
  */
 export async function foreseeChange(
   tx: Transaction,
