@@ -48,11 +48,14 @@ const candidate = {
 } satisfies ColumnTypes;
 const selectCandidates = (condition: string) =>
   statement(
-    { parameters: { account_id: 'uuid', identity_issuer_id: 'uuid', value: 'text' }, row: candidate },
+    {
+      parameters: { account_id: 'uuid', identity_issuer_id: 'uuid', subject: 'text', value: 'text' },
+      row: candidate,
+    },
     `
     select u.user_id, u.user_name, u.active, exists (
         select from user_identity i where i.account_id = u.account_id and i.user_id = u.user_id
-          and i.identity_issuer_id = $identity_issuer_id) as has_other_subject
+          and i.identity_issuer_id = $identity_issuer_id and i.subject <> $subject) as has_other_subject
     from directory_user u where u.account_id = $account_id and ${condition} limit 2 for update`,
   );
 const candidatesBy = {
@@ -98,7 +101,7 @@ export async function findPerson(
   const [known] = await tx.query(selectByIdentity, { ...of, subject });
   if (known !== undefined) return { ...requireActive(known), events: [] };
   const value = requireUserValue(issuer, claims);
-  const found = await findCandidate(tx, issuer, value);
+  const found = await findCandidate(tx, issuer, { subject, value });
   const events: AccountEvent[] = [];
   const user = found ?? (await createPerson(tx, issuer, { value, claims, now, newId }, events));
   const person = requireActive(user);
@@ -119,12 +122,13 @@ export async function findPerson(
 async function findCandidate(
   tx: Transaction,
   { account_id, identity_issuer_id, user_attribute, user_claim, name }: IssuerOfAccount,
-  value: string,
+  { subject, value }: { subject: string; value: string },
 ): Promise<FoundUser | undefined> {
   const compared = user_attribute === 'userName' ? foldName(value) : value;
   const rows = await tx.query(candidatesBy[user_attribute], {
     account_id,
     identity_issuer_id,
+    subject,
     value: compared,
   });
   if (rows.length > 1)
