@@ -141,7 +141,7 @@ export const explainAccess = operation({
     principalId: Uuid,
     operation: Type.String({
       ...Name,
-      description: 'Its operationId in openapi.json, such as createVariable',
+      description: 'Its operationId in openapi.json',
     }),
     environmentName: Type.Optional(EnvironmentName),
   }),

@@ -19,7 +19,7 @@ const mostOfUser = 50;
 const tokenRow = {
   personal_token_id: 'uuid',
   name: 'text',
-  account_role: typed<AccountRole | null>('text?'),
+  account_role: typed<AccountRole | null>('text'),
   roles: typed<ScopedRole[]>('jsonb'),
   created_at: 'timestamptz',
   expires_at: 'timestamptz',

@@ -13,7 +13,8 @@ test('whoever may read the messages of a task may query the warehouses of the pr
       roles
         .slice(1, -1)
         .split(',')
-        .filter((role) => role !== '');
+        // A permission stands for the custom roles that have it; each of them has all of a VIEWER's.
+        .filter((role) => role !== '' && !role.includes(':'));
     assert.deepEqual(
       list(readers[place]).filter((role) => !list(queriers[place]).includes(role)),
       [],
