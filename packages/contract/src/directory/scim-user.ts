@@ -182,7 +182,7 @@ export const replaceScimUser = operation({
   description: 'Attributes that the body leaves out are removed, except `active`.',
   body: ScimUserBody,
   success: one,
-  problems: [...writeProblems, ...changeProblems],
+  problems: [...writeProblems, ...changeProblems, 'super-admin-for-a-time'],
   events: updateEvents,
 });
 
@@ -192,7 +192,7 @@ export const patchScimUser = operation({
   path: `${scimBase}/Users/{id}`,
   summary: 'Change a user',
   success: one,
-  problems: [...writeProblems, ...changeProblems, ...scimPatchProblems],
+  problems: [...writeProblems, ...changeProblems, 'super-admin-for-a-time', ...scimPatchProblems],
   events: updateEvents,
 });
 

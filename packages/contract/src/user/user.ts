@@ -97,7 +97,13 @@ export const updateUser = operation({
     active: Type.Optional(Type.Boolean()),
   }),
   success: { status: 200, body: User, headers: ['ETag'] },
-  problems: ['user-not-found', 'user-name-taken', 'last-super-admin-user', 'etag-mismatch'],
+  problems: [
+    'user-not-found',
+    'user-name-taken',
+    'last-super-admin-user',
+    'super-admin-for-a-time',
+    'etag-mismatch',
+  ],
   events: ['user-updated', 'user-activated', 'user-deactivated'],
 });
 

@@ -156,9 +156,21 @@ test('whoever is a Super Admin for a time gives nobody the role for longer', asy
   const other = await createGroup(account, {});
   assert.equal((await holder.post(other, { userIds: [holder.actorId] })).status, 200);
   await refuse(holder.patch(other.replace('/members', ''), { role: 'super admin' }));
+  // A person of another name at an issuer would become the other Super Admin.
+  const name = lasting.userName;
+  await refuse(holder.patch(`/users/${lasting.actorId}`, { userName: 'eve@example.com' }));
+  await refuse(holder.patch(`/users/${lasting.actorId}`, { externalId: 'eve' }));
+  assert.equal((await holder.patch(`/users/${lasting.actorId}`, { displayName: 'Ada' })).status, 200);
+  assert.equal(
+    (await account.admin.patch(`/users/${lasting.actorId}`, { userName: `x${name}` })).status,
+    200,
+  );
   // By SCIM.
+  const directory = createDirectoryClient(holder);
+  const renamed = { op: 'replace', path: 'userName', value: 'eve@example.com' };
+  assert.equal((await directory.patchUser(lasting.actorId, renamed)).status, 403);
   const value = [{ value: friend.actorId }];
-  const byScim = await createDirectoryClient(holder).patchGroup(group.split('/')[2] ?? '', {
+  const byScim = await directory.patchGroup(group.split('/')[2] ?? '', {
     op: 'add',
     path: 'members',
     value,

@@ -6,6 +6,7 @@ import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import { requireLastingSuperAdmin } from '../custom-roles/index.ts';
 import { lockSuperAdminsOfUser } from './super-admin.store.ts';
 import {
   foldName,
@@ -76,6 +77,12 @@ export function userRoutes({ read, write }: Endpoints): void {
       version: stored.version + 1,
       updated_at: now,
     };
+    // Whoever has the name at an issuer would sign in as the user.
+    const isOpened =
+      row.user_name !== stored.user_name ||
+      row.external_id !== stored.external_id ||
+      (row.active && !stored.active);
+    if (stored.is_super_admin && isOpened) await requireLastingSuperAdmin(tx, { scope, now }, null);
     if (!row.active) await requireOtherIfSuperAdmin(tx, scope, stored);
     await updateRow(tx, scope, stored, row);
     const states = { before: presentUser(stored), after: presentUser(row) };

@@ -3,6 +3,7 @@ import type { AccountEvent } from '../../../kernel/database/events.ts';
 import { requireMatch } from '../../../kernel/http/if-match.ts';
 import { problem } from '../../../kernel/http/problems.ts';
 import { toUuid } from '../../../kernel/identifiers.ts';
+import { requireLastingSuperAdmin } from '../../custom-roles/index.ts';
 import {
   insertUser,
   type LockedUser,
@@ -94,6 +95,8 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
       throw problem('directory-limit', {
         reason: 'cannot activate a member of a group that gives SUPER_ADMIN',
       });
+    if (isSuperAdmin && (isRenamed || (!before.active && after.active)))
+      await requireLastingSuperAdmin(tx, write, null);
     if (!after.active) await requireOtherIfSuperAdmin(tx, scope, stored);
     Object.assign(after, { version: before.version + 1, updated_at: now });
     await updateUser(tx, scope, before, after);
