@@ -4,8 +4,9 @@
  */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import { aggregateWords, nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { choiceParameter, namesParameter, rowsParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 
 /** `Group By Rollup` and `Rollup` are the same. */
 const groupingTypes = {

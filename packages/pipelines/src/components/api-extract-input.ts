@@ -21,8 +21,9 @@ import {
   readPositive,
   readSchemaChange,
 } from './connector-parameters.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import { mapParameter, textParameter } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 
 const input = 'api-extract-input-v2';
 const output = 'snowflake-output-connector-v0';

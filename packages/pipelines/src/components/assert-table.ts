@@ -5,12 +5,7 @@ import type { Plain, PlainMap } from '../format/pipeline.ts';
 import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
 import { checkRowCount } from './assert-row-count.ts';
 import { checkRows } from './assert-rows.ts';
-import {
-  type AssertionCheck,
-  isSameName,
-  type OrchestrationDefinition,
-  readTableReference,
-} from './definition/component.ts';
+import type { AssertionCheck, OrchestrationDefinition } from './definition/component.ts';
 import {
   namesParameter,
   numberParameter,
@@ -19,6 +14,7 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { isSameName, readTableReference } from './definition/plan-parts.ts';
 
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',

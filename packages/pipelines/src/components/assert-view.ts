@@ -3,18 +3,14 @@
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import { isOperator, readComparator } from './definition/comparator.ts';
-import {
-  getOnlySource,
-  isSameName,
-  type Source,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { Source, TransformationDefinition } from './definition/component.ts';
 import {
   numberParameter,
   rowsParameter,
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName } from './definition/plan-parts.ts';
 
 export const assertView: TransformationDefinition = {
   kind: 'transformation',

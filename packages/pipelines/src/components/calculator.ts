@@ -2,8 +2,9 @@
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Resolved } from '../expressions/resolve.ts';
 import { type Dialect, SqlError } from '../sql/dialect/dialect.ts';
-import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, wrapUserExpression } from './definition/plan-parts.ts';
 import { addColumns } from './projection.ts';
 
 export const calculator: TransformationDefinition = {

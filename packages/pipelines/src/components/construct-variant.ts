@@ -1,7 +1,8 @@
 /** Makes JSON of columns. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { getOnlySource, readMapping, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, readMapping } from './definition/plan-parts.ts';
 
 export const constructVariant: TransformationDefinition = {
   kind: 'transformation',

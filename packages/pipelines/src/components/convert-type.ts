@@ -1,8 +1,9 @@
 /** Casts columns to other types. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { NamedSql } from '../sql/dialect/dialect.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 
 export const convertType: TransformationDefinition = {
   kind: 'transformation',

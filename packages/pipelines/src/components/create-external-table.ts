@@ -18,17 +18,14 @@ import {
 } from '../stores/external-tables.ts';
 import { planStage } from '../stores/stages.ts';
 import { readStorePlace } from '../stores/store-address.ts';
-import {
-  type OrchestrationDefinition,
-  readTableReference,
-  wrapUserExpression,
-} from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,
   rowsParameter,
   textParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference, wrapUserExpression } from './definition/plan-parts.ts';
 import { objectFormatParameters, planRecords, readObjectFormat, readObjectReading } from './object-format.ts';
 import { readStoreAccess, refuseNamed, storeParameters } from './store-parameters.ts';
 

@@ -7,7 +7,7 @@ import { ParameterError, readCellText, readCellYes } from '../expressions/parame
 import type { Resolved } from '../expressions/resolve.ts';
 import type { ColumnType, Dialect } from '../sql/dialect/dialect.ts';
 import { createComment, type DeclaredKey } from '../sql/dialect/keys.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   columnCells,
@@ -17,6 +17,7 @@ import {
   textParameter,
 } from './definition/declared-parameters.ts';
 import { readTokens, unquote } from './definition/operand.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 
 const creations = {
   Create: 'create',

@@ -1,11 +1,7 @@
 /** Creates or replaces a view of its source. */
-import {
-  createInSchema,
-  getOnlySource,
-  readTableReference,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { placeParameters, textParameter } from './definition/declared-parameters.ts';
+import { createInSchema, getOnlySource, readTableReference } from './definition/plan-parts.ts';
 
 export const createView: TransformationDefinition = {
   kind: 'transformation',

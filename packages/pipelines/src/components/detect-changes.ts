@@ -1,8 +1,9 @@
 /** Compares two sources by a key: the rows of the master and those of the second source. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import { isSameName, type Source, type TransformationDefinition } from './definition/component.ts';
+import type { Source, TransformationDefinition } from './definition/component.ts';
 import { namesParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { isSameName } from './definition/plan-parts.ts';
 
 const prefixes = ['master', 'compare'] as const;
 

@@ -1,6 +1,7 @@
 /** Keeps equal rows once. */
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { namesParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 
 export const distinct: TransformationDefinition = {
   kind: 'transformation',

@@ -10,7 +10,7 @@ import {
   readPairs,
   readSchemaChange,
 } from './connector-parameters.ts';
-import { type OrchestrationContext, readTableReference } from './definition/component.ts';
+import type { OrchestrationContext } from './definition/component.ts';
 import {
   choiceParameter,
   mapParameter,
@@ -19,6 +19,7 @@ import {
   rowsParameter,
   textParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 
 const pair = ['name', 'value'];
 

@@ -5,11 +5,7 @@ import { tokenize } from '../sql/tokens/tokens.ts';
 import { describeConverted, type FileConversion } from '../stores/conversion.ts';
 import type { FileSource } from '../stores/object-load.ts';
 import { isStoreAddress, readStorePlace } from '../stores/store-address.ts';
-import {
-  type ConvertedFile,
-  type OrchestrationDefinition,
-  readTableReference,
-} from './definition/component.ts';
+import type { ConvertedFile, OrchestrationDefinition } from './definition/component.ts';
 import { renderConditions } from './definition/condition-sql.ts';
 import {
   choiceParameter,
@@ -22,6 +18,7 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 import { isFileAddress } from './file-format.ts';
 import { readCellRange } from './sheet-parameters.ts';
 import { readStoreAccess, storeParameters } from './store-parameters.ts';

@@ -2,18 +2,14 @@
 import { ParameterError, readCellYes } from '../expressions/parameters.ts';
 import type { Resolved, ResolvedMap } from '../expressions/resolve.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import {
-  type ComputedColumn,
-  getOnlySource,
-  isSameName,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { ComputedColumn, TransformationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   mapParameter,
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName } from './definition/plan-parts.ts';
 import { createJsonStages, type JsonStages } from './json-stages.ts';
 import { readPath, renderAt, renderJsonCast } from './json-values.ts';
 

@@ -6,17 +6,14 @@ import { describeConverted, type FileConversion } from '../stores/conversion.ts'
 import type { FileCreation } from '../stores/file-target.ts';
 import type { FileSource } from '../stores/object-load.ts';
 import { isStoreAddress } from '../stores/store-address.ts';
-import {
-  type ConvertedFile,
-  type OrchestrationDefinition,
-  readTableReference,
-} from './definition/component.ts';
+import type { ConvertedFile, OrchestrationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,
   rowsParameter,
   textParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 import { fileFormatParameters, isFileAddress, readFileFormat } from './file-format.ts';
 import { readCellRange } from './sheet-parameters.ts';
 

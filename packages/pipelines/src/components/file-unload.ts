@@ -1,7 +1,8 @@
 /** Writes a table or a query's rows to a file in the agent's files folder. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import { placeParameters, sqlParameter, textParameter } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 import { readSingleQuery } from './definition/table-query.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
 

@@ -1,8 +1,9 @@
 /** Keeps the rows that meet the conditions. */
 
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { readTypes, renderConditions, renderTypeQuery } from './definition/condition-sql.ts';
 import { choiceParameter, conditionCells, rowsParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 import { addCondition } from './projection.ts';
 
 export const filter: TransformationDefinition = {

@@ -2,13 +2,9 @@
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, GroupEnds } from '../sql/dialect/dialect.ts';
 import { nameFunctionColumn } from './aggregate-functions.ts';
-import {
-  getOnlySource,
-  isSameName,
-  renderOrderTerm,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { namesParameter, rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName, renderOrderTerm } from './definition/plan-parts.ts';
 
 export const firstLast: TransformationDefinition = {
   kind: 'transformation',

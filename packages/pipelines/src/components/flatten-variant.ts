@@ -2,8 +2,9 @@
 import { ParameterError, readCellText, readCellYes } from '../expressions/parameters.ts';
 import type { Resolved } from '../expressions/resolve.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName } from './definition/plan-parts.ts';
 import { createJsonStages, type JsonStages } from './json-stages.ts';
 import { readPath, renderAt, renderColumnCast, renderJsonCast } from './json-values.ts';
 

@@ -5,13 +5,9 @@
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Resolved } from '../expressions/resolve.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import {
-  isSameName,
-  type Source,
-  type TransformationDefinition,
-  wrapUserExpression,
-} from './definition/component.ts';
+import type { Source, TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { isSameName, wrapUserExpression } from './definition/plan-parts.ts';
 
 const joinTypes: Readonly<Record<string, string>> = {
   left: 'LEFT JOIN',

@@ -3,7 +3,8 @@
  * the source, which adds a hidden column with the element.
  */
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import { type ComputedColumn, isSameName, type Relation, type Source } from './definition/component.ts';
+import type { ComputedColumn, Relation, Source } from './definition/component.ts';
+import { isSameName } from './definition/plan-parts.ts';
 import { asJson, renderElements } from './json-values.ts';
 import { renderColumnsExcept } from './projection.ts';
 

@@ -2,8 +2,9 @@
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Resolved } from '../expressions/resolve.ts';
 import { findFunction, nameFunctionColumn } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 import { addColumns } from './projection.ts';
 import { readCellInteger, readFunctions, renderWindow, windowParameters } from './window.ts';
 

@@ -3,10 +3,11 @@
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import { readCondition } from './definition/comparator.ts';
-import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { listComparable, readTypes, renderCondition, renderTypeQuery } from './definition/condition-sql.ts';
 import { conditionCells, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 import { readOperand } from './definition/operand.ts';
+import { getOnlySource, wrapUserExpression } from './definition/plan-parts.ts';
 import { addColumns } from './projection.ts';
 
 export const mapValues: TransformationDefinition = {

@@ -1,6 +1,6 @@
 /** Reads the rows of all tables whose names match a pattern. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { readTableReference, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   namesParameter,
@@ -8,6 +8,7 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 
 const sourceColumn = 'Source Table';
 

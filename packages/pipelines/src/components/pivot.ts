@@ -1,8 +1,9 @@
 /** Makes columns of rows. */
 import { ParameterError } from '../expressions/parameters.ts';
 import { renderAggregate } from './aggregate-functions.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { namesParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName } from './definition/plan-parts.ts';
 
 export const pivot: TransformationDefinition = {
   kind: 'transformation',

@@ -9,15 +9,9 @@
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import { lexicalRules } from '../sql/tokens/tokens.ts';
 import { isName, isSymbol, isWord } from '../sql/tokens/tree.ts';
-import {
-  type BaseColumn,
-  type ComputedColumn,
-  isSameName,
-  type Projection,
-  type Relation,
-  type Source,
-} from './definition/component.ts';
+import type { BaseColumn, ComputedColumn, Projection, Relation, Source } from './definition/component.ts';
 import { readTokens } from './definition/operand.ts';
+import { isSameName } from './definition/plan-parts.ts';
 
 type KnownProjection = Projection & { readonly baseColumns: readonly BaseColumn[] };
 

@@ -1,8 +1,9 @@
 /** Fills a grid variable with the rows of a query. */
 import { ParameterError } from '../expressions/parameters.ts';
 import { type Grid, type GridRows, VariableError } from '../expressions/variables.ts';
-import { type OrchestrationDefinition, type QueryResult, readMapping } from './definition/component.ts';
+import type { OrchestrationDefinition, QueryResult } from './definition/component.ts';
 import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { readMapping } from './definition/plan-parts.ts';
 import { findResultColumn, toScalar } from './definition/query-result.ts';
 import { readTableQuery, tableQueryParameters } from './definition/table-query.ts';
 

@@ -1,8 +1,9 @@
 /** Ranks rows within partitions. */
 import { readCellText } from '../expressions/parameters.ts';
 import { findFunction, nameFunctionColumn } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 import { addColumns } from './projection.ts';
 import { readFunctions, renderWindow, windowParameters } from './window.ts';
 

@@ -1,7 +1,8 @@
 /** Renames columns. Drops other columns unless includeInputColumns is set. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { getOnlySource, readMapping, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, readMapping } from './definition/plan-parts.ts';
 import { renameColumns } from './projection.ts';
 
 export const rename: TransformationDefinition = {

@@ -1,11 +1,7 @@
 /** Writes its source to a table, creating or replacing the table. */
-import {
-  getOnlySource,
-  readTableReference,
-  renderOrderBy,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { orderParameter, placeParameters, textParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, readTableReference, renderOrderBy } from './definition/plan-parts.ts';
 
 export const rewriteTable: TransformationDefinition = {
   kind: 'transformation',

@@ -1,7 +1,8 @@
 /** Components that order, limit or pass on rows. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { getOnlySource, renderOrderBy, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { numberParameter, orderParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, renderOrderBy } from './definition/plan-parts.ts';
 
 export const order: TransformationDefinition = {
   kind: 'transformation',

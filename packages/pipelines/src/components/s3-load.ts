@@ -7,7 +7,7 @@ import type { MetadataColumn, ObjectLoad } from '../stores/object-load.ts';
 import { metadataFieldNames } from '../stores/object-metadata.ts';
 import { planStage, type Stage } from '../stores/stages.ts';
 import { readStorePlace, type StorePlace } from '../stores/store-address.ts';
-import { type Action, type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import type { Action, OrchestrationDefinition } from './definition/component.ts';
 import {
   namesParameter,
   numberParameter,
@@ -16,6 +16,7 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 import {
   objectFormatParameters,
   onErrorParameters,

@@ -4,7 +4,7 @@ import type { Dialect, FileFormat } from '../sql/dialect/dialect.ts';
 import { createDialectStores } from '../stores/dialect-stores.ts';
 import type { TargetColumn } from '../stores/object-load.ts';
 import { nameObject, readStorePlace, type StorePlace } from '../stores/store-address.ts';
-import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   numberParameter,
@@ -13,6 +13,7 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 import { csvParameters, readMomentFormat, readSeparators, requireLineEnds } from './object-format.ts';
 import {
   readStoreAccess,

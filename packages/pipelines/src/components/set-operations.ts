@@ -1,13 +1,9 @@
 /** The rows of one source that another has, or has not. Equal rows are kept once. */
 import { ParameterError } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import {
-  isSameName,
-  type Relation,
-  type Source,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { Relation, Source, TransformationDefinition } from './definition/component.ts';
 import { textParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { isSameName } from './definition/plan-parts.ts';
 
 const castTypes = yesNoParameter('Columns of different types are cast to a common type in both cases.', 'No');
 

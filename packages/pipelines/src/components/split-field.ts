@@ -1,8 +1,9 @@
 /** Splits a text into columns. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import type { Resolved } from '../expressions/resolve.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { rowsParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName } from './definition/plan-parts.ts';
 import { addColumns } from './projection.ts';
 
 export const splitField: TransformationDefinition = {

@@ -1,8 +1,9 @@
 /** Reads the rows of a table. */
 
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
-import { readTableReference, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { namesParameter, placeParameters, textParameter } from './definition/declared-parameters.ts';
+import { readTableReference } from './definition/plan-parts.ts';
 
 const historyParameters = {
   timeOffset: textParameter('Must be empty: the warehouse keeps no earlier state of a table.'),

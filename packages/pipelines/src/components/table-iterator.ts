@@ -1,7 +1,7 @@
 /** Runs its iterationTarget once for each row of a table or a query. */
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import { type OrchestrationDefinition, readMapping, readTableReference } from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,
@@ -9,6 +9,7 @@ import {
   sqlParameter,
   textParameter,
 } from './definition/declared-parameters.ts';
+import { readMapping, readTableReference } from './definition/plan-parts.ts';
 import { findResultColumn, toScalar } from './definition/query-result.ts';
 import {
   orderParameters,

@@ -1,7 +1,8 @@
 /** Statements for each table of a list. */
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import type { TableReference } from '../sql/dialect/dialect.ts';
-import { type Action, type OrchestrationContext, readPlace } from './definition/component.ts';
+import type { Action, OrchestrationContext } from './definition/component.ts';
+import { readPlace } from './definition/plan-parts.ts';
 
 /** The tables of a list, or of a single name. @throws ParameterError */
 function readTableReferences(parameters: Parameters, tablesParameter: string): TableReference[] {

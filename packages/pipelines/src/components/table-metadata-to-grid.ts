@@ -1,8 +1,9 @@
 /** Fills a grid variable with the columns of a table. */
 import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import type { Grid, GridRows, Scalar } from '../expressions/variables.ts';
-import { type OrchestrationDefinition, readMapping, readTableReference } from './definition/component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import { placeParameters, rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { readMapping, readTableReference } from './definition/plan-parts.ts';
 import { findGridColumn, gridParameter } from './query-to-grid.ts';
 
 interface TableColumn {

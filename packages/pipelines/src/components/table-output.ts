@@ -2,14 +2,7 @@
  * Writes its source to an existing table. The warehouse casts values to the columns' types whatever
  * `fixDataTypeMismatches` is set to. A value that cannot be cast fails the statement.
  */
-import {
-  createSingleStatement,
-  getOnlySource,
-  readMapping,
-  readTableReference,
-  renderOrderBy,
-  type TransformationDefinition,
-} from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   orderParameter,
@@ -18,6 +11,13 @@ import {
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import {
+  createSingleStatement,
+  getOnlySource,
+  readMapping,
+  readTableReference,
+  renderOrderBy,
+} from './definition/plan-parts.ts';
 
 /** Whether existing rows are replaced. */
 const outputModes = {

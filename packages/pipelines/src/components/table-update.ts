@@ -1,19 +1,19 @@
 /** Updates, deletes and inserts rows of a table: MERGE. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect, RowMerge, StatementList, TableReference } from '../sql/dialect/dialect.ts';
-import {
-  getOnlySource,
-  readMapping,
-  readTableReference,
-  type TransformationDefinition,
-  wrapUserExpression,
-} from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import {
   placeParameters,
   rowsParameter,
   textParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import {
+  getOnlySource,
+  readMapping,
+  readTableReference,
+  wrapUserExpression,
+} from './definition/plan-parts.ts';
 
 type Merge = Omit<RowMerge, 'aside'>;
 

@@ -1,7 +1,8 @@
 /** Makes rows of groups of columns. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { namesParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 
 export const transposeColumns: TransformationDefinition = {
   kind: 'transformation',

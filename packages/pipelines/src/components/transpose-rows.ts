@@ -1,7 +1,8 @@
 /** One row of each group, with lists of its values. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { choiceParameter, namesParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 
 export const transposeRows: TransformationDefinition = {
   kind: 'transformation',

@@ -3,8 +3,9 @@
  * type, whatever `castTypes` is set to.
  */
 import { ParameterError } from '../expressions/parameters.ts';
-import { isSameName, type Source, type TransformationDefinition } from './definition/component.ts';
+import type { Source, TransformationDefinition } from './definition/component.ts';
 import { choiceParameter, yesNoParameter } from './definition/declared-parameters.ts';
+import { isSameName } from './definition/plan-parts.ts';
 
 const componentColumn = 'source_component';
 

@@ -1,7 +1,8 @@
 /** Makes rows of columns. */
 import { ParameterError } from '../expressions/parameters.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { namesParameter, textParameter } from './definition/declared-parameters.ts';
+import { getOnlySource, isSameName } from './definition/plan-parts.ts';
 
 export const unpivot: TransformationDefinition = {
   kind: 'transformation',

@@ -2,8 +2,9 @@
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
 import { nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { numberParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { getOnlySource } from './definition/plan-parts.ts';
 import { addColumns } from './projection.ts';
 import { readFunctions, renderWindow, windowParameters } from './window.ts';
 

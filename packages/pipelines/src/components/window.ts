@@ -2,13 +2,13 @@
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
 import type { Resolved } from '../expressions/resolve.ts';
 import type { Dialect } from '../sql/dialect/dialect.ts';
-import { renderOrderTerm } from './definition/component.ts';
 import {
   namesParameter,
   type ParameterTable,
   rowsParameter,
   yesNoParameter,
 } from './definition/declared-parameters.ts';
+import { renderOrderTerm } from './definition/plan-parts.ts';
 
 /** Files write the order's name in two ways. */
 export const windowParameters = (isOrderRequired: boolean): ParameterTable => ({

@@ -4,8 +4,9 @@ import { ParameterError } from '../../expressions/parameters.ts';
 import type { Resolved } from '../../expressions/resolve.ts';
 import type { Dialect } from '../../sql/dialect/dialect.ts';
 import { type Condition, isOperator, readCondition, splitList, splitRange } from './comparator.ts';
-import { type Source, wrapUserExpression } from './component.ts';
+import type { Source } from './component.ts';
 import { type Operand, readOperand, readSubquery } from './operand.ts';
+import { wrapUserExpression } from './plan-parts.ts';
 
 /** @param columns columns whose bare name may be a value; none if it is undefined */
 export function renderCondition(

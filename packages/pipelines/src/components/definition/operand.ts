@@ -14,7 +14,7 @@ import {
   tokenize,
   UnterminatedError,
 } from '../../sql/tokens/tokens.ts';
-import { isSameName } from './component.ts';
+import { isSameName } from './plan-parts.ts';
 
 export type Operand = { readonly kind: 'literal' | 'column' | 'expression'; readonly text: string };
 

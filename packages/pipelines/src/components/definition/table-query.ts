@@ -2,7 +2,6 @@
 
 import { ParameterError, type Parameters } from '../../expressions/parameters.ts';
 import type { Dialect, TableReference } from '../../sql/dialect/dialect.ts';
-import { readTableReference, renderOrderTerm } from './component.ts';
 import { renderConditions } from './condition-sql.ts';
 import {
   choiceParameter,
@@ -14,6 +13,7 @@ import {
   sqlParameter,
   textParameter,
 } from './declared-parameters.ts';
+import { readTableReference, renderOrderTerm } from './plan-parts.ts';
 
 export const orderParameters = {
   orderBy: rowsParameter('The order of the rows.', ['column', 'Ascending or Descending?']),
